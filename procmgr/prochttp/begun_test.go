@@ -2,7 +2,6 @@ package prochttp_test
 
 import (
 	"context"
-	"net/http"
 	"net/http/httptest"
 	"testing"
 	"time"
@@ -22,8 +21,7 @@ func TestRepeatedStartOfAServerThatIsGone(t *testing.T) {
 	c := newClient(t, server.URL, &prochttp.ClientOptions{Token: token, Retry: -1})
 	command, ran := effects(t)
 	req := procmgr.StartRequest{ID: "x", Command: command, Wait: long}
-	_, err := c.Chat("a").Start(t.Context(), req)
-	require.NoError(t, err)
+	start(t, c.Chat("a"), req)
 	require.NoError(t, c.Close())
 	server.Close()
 
@@ -42,8 +40,7 @@ func TestRepeatedStartOfAServerThatShutsDown(t *testing.T) {
 	ctx, shutDown := context.WithCancel(t.Context())
 	c := newClient(t, serve(t, newHandler(t, newLocal(t, nil), &prochttp.HandlerOptions{Token: token, Context: ctx})), nil)
 	req := procmgr.StartRequest{ID: "x", Command: "true", Wait: long}
-	_, err := c.Start(t.Context(), req)
-	require.NoError(t, err)
+	start(t, c, req)
 	shutDown()
 
 	out, err := c.Start(t.Context(), req)
@@ -60,8 +57,7 @@ func TestRepeatedStartOfAServerThatShutsDown(t *testing.T) {
 func TestConflictAfterALostAnswer(t *testing.T) {
 	p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), nil)))
 	c := newClient(t, p.url, nil)
-	_, err := c.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true", Wait: long})
-	require.NoError(t, err)
+	start(t, c, procmgr.StartRequest{ID: "x", Command: "true", Wait: long})
 	p.set(func(p *proxy) { p.plan = once("/start", lostAnswer) })
 	out, err := newClient(t, p.url, nil).Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "false", Wait: long})
 	require.ErrorIs(t, err, procmgr.ErrConflict)
@@ -83,26 +79,4 @@ func TestRefusedInAChain(t *testing.T) {
 	require.EqualError(t, err, `prochttp: start "x": only make may be run here: refused`)
 	require.Empty(t, out.Process.ID)
 	require.Equal(t, 1, starts)
-}
-
-// A request with wrong credentials is refused, here and behind a server whose
-// own credentials are wrong.
-func TestTurnedAwayAtTheDoor(t *testing.T) {
-	url := serve(t, newHandler(t, newLocal(t, nil), nil))
-	for name, header := range map[string]http.Header{
-		"wrong token": {"Authorization": {"Bearer wrong"}},
-		"browser":     {"Authorization": {"Bearer " + token}, "Origin": {"https://evil.example"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inner := newClient(t, url, &prochttp.ClientOptions{Header: header})
-			outer := newClient(t, serve(t, newHandler(t, inner, nil)), nil)
-			for _, m := range []procmgr.Manager{inner, outer, outer.Chat("a")} {
-				out, err := m.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true"})
-				require.ErrorIs(t, err, procmgr.ErrRefused)
-				require.Empty(t, out.Process.ID)
-				_, err = m.List(t.Context(), procmgr.ListRequest{})
-				require.ErrorIs(t, err, procmgr.ErrRefused)
-			}
-		})
-	}
 }

@@ -80,8 +80,7 @@ func wakeMany(t testing.TB, host func(testing.TB, procmgr.Host) procmgr.Host) (e
 			latest = at
 		}
 	}
-	out, err := local.Output(t.Context(), id, procmgr.OutputRequest{From: int64(len("ready\n"))})
-	require.NoError(t, err)
+	out := output(t, local, id, procmgr.OutputRequest{From: int64(len("ready\n"))})
 	var printed int64
 	for _, c := range out.Text[:len(out.Text)-1] {
 		printed = printed*10 + int64(c-'0')

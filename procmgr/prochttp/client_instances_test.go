@@ -36,8 +36,7 @@ func TestRestartBetweenTwoCallsOfOneID(t *testing.T) {
 				first <- err
 			}()
 			<-late.held
-			_, err = m.Start(t.Context(), req)
-			require.NoError(t, err)
+			start(t, m, req)
 			want := procmgr.ErrUnknown
 			if leave {
 				stop()

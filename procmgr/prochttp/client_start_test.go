@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -38,46 +37,10 @@ func TestServersThatTakeTurns(t *testing.T) {
 
 	// The ID can be used as if it were new.
 	settled.Store(true)
-	out, err = c.Chat("a").Start(t.Context(), req)
-	require.NoError(t, err)
+	out = start(t, c.Chat("a"), req)
 	require.Equal(t, 7, *out.Process.ExitCode)
 	require.False(t, out.Attached)
 	require.Equal(t, 1, ran())
-}
-
-// A start that reaches no server says nothing about an earlier start with the
-// same ID whose answer was lost.
-func TestUnreachableAfterALostAnswer(t *testing.T) {
-	p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), nil)))
-	refused := &refusedStart{}
-	defer refused.CloseIdleConnections()
-	c := newClient(t, p.url, &prochttp.ClientOptions{Token: token, Retry: -1, Transport: refused})
-	m := c.Chat("a")
-	_, err := m.List(t.Context(), procmgr.ListRequest{})
-	require.NoError(t, err)
-	p.set(func(p *proxy) { p.plan = once("/start", lostAnswer) })
-	command, ran := effects(t)
-	req := procmgr.StartRequest{ID: "x", Command: command, Wait: time.Second}
-	for range 2 {
-		out, err := m.Start(t.Context(), req)
-		require.ErrorIs(t, err, procmgr.ErrUnknown)
-		require.Equal(t, procmgr.Process{ID: "x", ChatID: "a"}, out.Process)
-	}
-	require.Equal(t, 1, ran())
-}
-
-// refusedStart refuses the connection of every start but the first.
-type refusedStart struct {
-	http.Transport
-	starts atomic.Int32
-}
-
-func (s *refusedStart) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.URL.Path == "/start" && s.starts.Add(1) > 1 {
-		r = r.Clone(r.Context())
-		r.URL.Host = "127.0.0.1:1" // nobody is there
-	}
-	return s.Transport.RoundTrip(r)
 }
 
 // A transport can say that it has sent nothing. Then nothing has begun. If that

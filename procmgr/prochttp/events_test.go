@@ -51,8 +51,7 @@ func TestEventsInSlices(t *testing.T) {
 		before := p.count("/events")
 		require.Eventually(t, func() bool { return p.count("/events") > before+3 }, long, time.Millisecond)
 		p.set(func(p *proxy) { p.plan = once("/events", what) })
-		out, err := l.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: id, Command: "exec sleep 1000"})
-		require.NoError(t, err)
+		out := start(t, l.Chat("a"), procmgr.StartRequest{ID: id, Command: "exec sleep 1000"})
 		page := <-pages
 		require.Equal(t, []string{id + " started"}, kinds(page), "%v", what)
 		require.Equal(t, out.Process.PID, page.Events[0].Process.PID)
@@ -127,35 +126,4 @@ func TestEventsInAShutdown(t *testing.T) {
 	require.Empty(t, page.Events)
 	require.Equal(t, events(t, l, procmgr.EventsRequest{Limit: -1}).Next, page.Next)
 	require.Eventually(t, func() bool { return prochttp.Waiters(h) == 0 }, long, time.Millisecond)
-}
-
-// A connection that loses every third request or answer loses no output and no
-// event.
-func TestFollowAndEventsWithFaults(t *testing.T) {
-	c, p := sliced(t, newLocal(t, nil))
-	m := c.Chat("a")
-	id := begin(t, m, "echo ready; for i in 1 2 3 4 5 6 7 8 9; do echo line $i; sleep 0.05; done").Process.ID
-	n := 0
-	p.set(func(p *proxy) {
-		p.plan = func(*http.Request) fault {
-			if n++; n%3 > 0 {
-				return none
-			}
-			return fault(1 + n/3%4)
-		}
-	})
-	text := ""
-	for chunk, err := range procmgr.Follow(t.Context(), m, id, nil) {
-		require.NoError(t, err)
-		require.Zero(t, chunk.Gap)
-		text += chunk.Text
-	}
-	require.Equal(t, "ready\nline 1\nline 2\nline 3\nline 4\nline 5\nline 6\nline 7\nline 8\nline 9\n", text)
-	var told []string
-	for next := ""; len(told) < 2; {
-		page := events(t, m, procmgr.EventsRequest{After: next, Limit: 1, Wait: long})
-		require.False(t, page.Gap)
-		told, next = append(told, kinds(page)...), page.Next
-	}
-	require.Equal(t, []string{id + " started", id + " exited"}, told)
 }

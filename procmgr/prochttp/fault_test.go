@@ -1,11 +1,9 @@
 package prochttp_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -52,8 +50,7 @@ func TestFaultOfAStart(t *testing.T) {
 				c := newClient(t, p.url, nil)
 				p.set(func(p *proxy) { p.plan = once("/start", what) })
 				command, ran := effects(t)
-				out, err := c.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: id, Command: command, Wait: long})
-				require.NoError(t, err)
+				out := start(t, c.Chat("a"), procmgr.StartRequest{ID: id, Command: command, Wait: long})
 				require.Equal(t, 7, *out.Process.ExitCode)
 				require.Equal(t, "done\n", out.Text)
 				require.Equal(t, 1, ran())
@@ -80,8 +77,7 @@ func TestFaultOfASignal(t *testing.T) {
 			require.NoError(t, m.Signal(t.Context(), id, procmgr.Interrupt))
 			require.Equal(t, 2, p.count("/signal"))
 			p.set(func(p *proxy) { p.plan = once("/signal", what) })
-			out, err := m.Output(t.Context(), id, procmgr.OutputRequest{Until: "caught", Wait: long})
-			require.NoError(t, err)
+			out := output(t, m, id, procmgr.OutputRequest{Until: "caught", Wait: long})
 			require.True(t, out.Matched)
 			require.NoError(t, m.Signal(t.Context(), id, procmgr.Terminate), "it ended by this signal, and not before")
 			text := ended(t, m, id).Text
@@ -144,8 +140,7 @@ func TestIdleConnectionsAreCut(t *testing.T) {
 	c := newClient(t, cut.url, nil)
 	m := c.Chat("a")
 	command, ran := effects(t)
-	out, err := m.Start(t.Context(), procmgr.StartRequest{Command: "sleep 1; " + command, Wait: long})
-	require.NoError(t, err)
+	out := start(t, m, procmgr.StartRequest{Command: "sleep 1; " + command, Wait: long})
 	require.Equal(t, 7, *out.Process.ExitCode)
 	require.False(t, out.Attached)
 	require.Equal(t, 1, ran())
@@ -158,112 +153,46 @@ func TestIdleConnectionsAreCut(t *testing.T) {
 // even if the time of the retries is used up before that.
 func TestWaitOutlivesItsServers(t *testing.T) {
 	t.Parallel()
-	for name, wait := range map[string]func(context.Context, procmgr.Manager, string) (procmgr.Output, error){
-		"output": func(ctx context.Context, m procmgr.Manager, id string) (procmgr.Output, error) {
-			return m.Output(ctx, id, procmgr.OutputRequest{Wait: 2 * long})
-		},
-		"a pattern": func(ctx context.Context, m procmgr.Manager, id string) (procmgr.Output, error) {
-			return m.Output(ctx, id, procmgr.OutputRequest{Wait: 2 * long, Until: "^never$"})
-		},
-		"events": func(ctx context.Context, m procmgr.Manager, id string) (procmgr.Output, error) {
-			page, err := m.Events(ctx, procmgr.EventsRequest{Limit: -1})
-			if err == nil {
-				page, err = m.Events(ctx, procmgr.EventsRequest{After: page.Next, Wait: 2 * long})
-			}
-			if err != nil || len(page.Events) == 0 {
-				return procmgr.Output{}, err
-			}
-			out, err := m.Output(ctx, id, procmgr.OutputRequest{})
-			out.Process = page.Events[0].Process
-			return out, err
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			local := newLocal(t, nil)
-			handler := newHandler(t, local, nil)
-			server := httptest.NewServer(handler)
-			p := newProxy(t, server.URL)
-			m := newClient(t, p.url, &prochttp.ClientOptions{Token: token, Retry: 500 * time.Millisecond}).Chat("a")
-			file := filepath.ToSlash(filepath.Join(t.TempDir(), "go"))
-			id := begin(t, local.Chat("a"), "echo ready; while [ ! -e "+file+" ]; do sleep 0.01; done; echo done; exit 3").Process.ID
-
-			waited := make(chan error, 1)
-			var out procmgr.Output
-			go func() { // waited for below
-				var err error
-				out, err = wait(t.Context(), m, id)
-				waited <- err
-			}()
-			for range 10 {
-				require.Eventually(t, func() bool { return prochttp.Waiters(handler) > 0 || len(waited) > 0 }, long, time.Millisecond)
-				time.Sleep(100 * time.Millisecond) // for so long it lives
-				handler = newHandler(t, local, nil)
-				next := httptest.NewServer(handler)
-				p.set(func(p *proxy) { p.backend = next.URL })
-				server.CloseClientConnections()
-				server.Close()
-				server = next
-			}
-			t.Cleanup(server.Close)
-			require.Empty(t, waited)
-			require.NoError(t, os.WriteFile(file, nil, 0o600))
-			require.NoError(t, <-waited)
-			require.Equal(t, 3, *out.Process.ExitCode)
-			require.Equal(t, "ready\ndone\n", out.Text)
-		})
-	}
-}
-
-// The wait outlives its requests. So a line matches even if it is printed, and
-// dropped at once, while the connection is cut.
-func TestMatchWhileTheConnectionIsCut(t *testing.T) {
 	local := newLocal(t, nil)
-	m := local.Chat("a")
-	dir := filepath.ToSlash(t.TempDir())
-	id := begin(t, m, `echo ready; while [ ! -e `+dir+`/go ]; do sleep 0.01; done
-		seq 20000; echo NEEDLE; seq 20000; echo > `+dir+`/done; exec sleep 1000`).Process.ID
-	var cut atomic.Int32
-	p := newProxy(t, serve(t, newHandler(t, local, nil)))
-	c := newClient(t, p.url, nil)
-	flooded := make(chan struct{})
-	p.set(func(p *proxy) {
-		p.plan = func(r *http.Request) fault {
-			if !strings.HasSuffix(r.URL.Path, "/output") || cut.Add(1) != 1 {
-				return none
-			}
-			// The wait is on its way. Its connection is cut, and only then
-			// is the line printed.
-			ctx, cancel := context.WithCancel(context.Background())
-			body, _ := io.ReadAll(r.Body)
-			req, _ := http.NewRequestWithContext(ctx, r.Method, p.backend+r.URL.RequestURI(), bytes.NewReader(body))
-			req.Header = r.Header.Clone()
-			go func() {
-				time.Sleep(200 * time.Millisecond)
-				cancel()
-			}()
-			if res, err := p.transport.RoundTrip(req); err == nil {
-				res.Body.Close()
-			}
-			require.NoError(t, os.WriteFile(dir+"/go", nil, 0o600))
-			for {
-				if _, err := os.Stat(dir + "/done"); err == nil {
-					break
-				}
-				time.Sleep(time.Millisecond)
-			}
-			close(flooded)
-			return lostRequest
-		}
-	})
-	out, err := c.Chat("a").Output(t.Context(), id, procmgr.OutputRequest{Until: "^NEEDLE$", Wait: long})
-	require.NoError(t, err)
-	<-flooded
-	require.True(t, out.Matched)
-	now, err := m.Output(t.Context(), id, procmgr.OutputRequest{})
-	require.NoError(t, err)
-	require.NotContains(t, strings.Split(now.Text, "\n"), "NEEDLE", "the window has dropped it")
-	require.NoError(t, m.Signal(t.Context(), id, procmgr.Kill))
+	handler := newHandler(t, local, nil)
+	server := httptest.NewServer(handler)
+	p := newProxy(t, server.URL)
+	m := newClient(t, p.url, &prochttp.ClientOptions{Token: token, Retry: 500 * time.Millisecond}).Chat("a")
+	file := filepath.ToSlash(filepath.Join(t.TempDir(), "go"))
+	id := begin(t, local.Chat("a"), "echo ready; while [ ! -e "+file+" ]; do sleep 0.01; done; echo done; exit 3").Process.ID
+
+	waited := make(chan error, 2)
+	var out procmgr.Output
+	var page procmgr.EventPage
+	latest := events(t, m, procmgr.EventsRequest{Limit: -1}).Next
+	go func() { // waited for below
+		var err error
+		out, err = m.Output(t.Context(), id, procmgr.OutputRequest{Wait: 2 * long, Until: "^never$"})
+		waited <- err
+	}()
+	go func() { // waited for below
+		var err error
+		page, err = m.Events(t.Context(), procmgr.EventsRequest{After: latest, Wait: 2 * long})
+		waited <- err
+	}()
+	for range 10 {
+		require.Eventually(t, func() bool { return prochttp.Waiters(handler) == 2 || len(waited) > 0 }, long, time.Millisecond)
+		time.Sleep(100 * time.Millisecond) // for so long it lives
+		handler = newHandler(t, local, nil)
+		next := httptest.NewServer(handler)
+		p.set(func(p *proxy) { p.backend = next.URL })
+		server.CloseClientConnections()
+		server.Close()
+		server = next
+	}
+	t.Cleanup(server.Close)
+	require.Empty(t, waited)
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	for range 2 {
+		require.NoError(t, <-waited)
+	}
+	require.Equal(t, "ready\ndone\n", out.Text)
+	require.Equal(t, 3, *page.Events[0].Process.ExitCode)
 }
 
 // A server that was restarted does not know the IDs that were used.
@@ -304,8 +233,7 @@ func TestRestartedServer(t *testing.T) {
 
 	// A new command is not affected, with an ID of its own or without.
 	for _, id := range []string{"", "y"} {
-		out, err = m.Start(t.Context(), procmgr.StartRequest{ID: id, Command: "exit 4", Wait: long})
-		require.NoError(t, err)
+		out = start(t, m, procmgr.StartRequest{ID: id, Command: "exit 4", Wait: long})
 		require.Equal(t, 4, *out.Process.ExitCode)
 		require.False(t, out.Attached)
 	}
@@ -323,14 +251,13 @@ func TestRestartNobodySaw(t *testing.T) {
 	run(t, c.Chat("a"), "true")
 	p.set(func(p *proxy) { p.backend = serve(t, newHandler(t, newLocal(t, nil), nil)) })
 	command, ran := effects(t)
-	out, err := c.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "fresh", Command: command, Wait: long})
-	require.NoError(t, err)
+	out := start(t, c.Chat("a"), procmgr.StartRequest{ID: "fresh", Command: command, Wait: long})
 	require.Equal(t, 7, *out.Process.ExitCode)
 	require.Equal(t, 1, ran())
 
 	// An ID that the client has used before is different.
 	p.set(func(p *proxy) { p.backend = serve(t, newHandler(t, newLocal(t, nil), nil)) })
-	out, err = c.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "fresh", Command: command, Wait: long})
+	out, err := c.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "fresh", Command: command, Wait: long})
 	require.ErrorIs(t, err, procmgr.ErrUnknown)
 	require.Equal(t, "fresh", out.Process.ID)
 	require.Equal(t, 1, ran())
@@ -433,8 +360,7 @@ func TestCallerGoesAway(t *testing.T) {
 			require.Fail(t, "the waiter stays")
 		}
 	}
-	out, err := host.Local.Output(t.Context(), id, procmgr.OutputRequest{})
-	require.NoError(t, err)
+	out := output(t, host.Local, id, procmgr.OutputRequest{})
 	require.Equal(t, procmgr.Running, out.Process.State)
 }
 
@@ -505,19 +431,4 @@ func (l narrow) Accept() (net.Conn, error) {
 		err = conn.(*net.TCPConn).SetWriteBuffer(4 << 10)
 	}
 	return conn, err
-}
-
-// A wait that gives the state ends if the state has changed before the wait
-// began.
-func TestWaitWithAState(t *testing.T) {
-	local := newLocal(t, nil)
-	id := run(t, local.Chat("a"), "sleep 1000 & echo left").Process.ID
-	h := newHandler(t, local, nil)
-	for _, wait := range []string{`"wait":"1m","state":"running"`, `"wait":"1m","state":"running","wait_id":"w"`} {
-		began := time.Now()
-		status, _ := ask(t, h, request("/output", `{"id":"`+id+`",`+wait+`}`))
-		require.Equal(t, http.StatusOK, status)
-		require.Less(t, time.Since(began), 30*time.Second)
-	}
-	require.NoError(t, local.Signal(t.Context(), id, procmgr.Kill))
 }

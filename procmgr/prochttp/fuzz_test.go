@@ -21,30 +21,20 @@ import (
 // A tape is a Host that runs nothing. It remembers the chats for which it was
 // called.
 type tape struct {
-	procmgr.Unsupported
+	taped
 	chats map[string]bool
 	asked []procmgr.StartRequest
+}
+
+func newTape() *tape {
+	h := &tape{chats: make(map[string]bool)}
+	h.taped = taped{h: h}
+	return h
 }
 
 func (h *tape) Chat(id string) procmgr.Manager {
 	h.chats[id] = true
 	return taped{h: h, chat: id}
-}
-
-func (h *tape) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
-	return taped{h: h}.Start(ctx, req)
-}
-
-func (h *tape) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
-	return taped{h: h}.Output(ctx, id, req)
-}
-
-func (h *tape) List(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
-	return taped{h: h}.List(ctx, req)
-}
-
-func (h *tape) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
-	return taped{h: h}.Signal(ctx, id, sig)
 }
 
 type taped struct {
@@ -93,7 +83,7 @@ func FuzzHandler(f *testing.F) {
 		if err != nil {
 			return
 		}
-		host := &tape{chats: make(map[string]bool)}
+		host := newTape()
 		h, err := prochttp.NewHandler(host, &prochttp.HandlerOptions{Token: token})
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -131,7 +121,7 @@ func FuzzRoundTrip(f *testing.F) {
 	f.Add("a/b %2F", "id", "printf '\u2028<&>\x00'", "", "", "", int64(1e9), 9, false)
 	f.Add(" a ", "", "\xff", "\\", "\n", "\"", int64(1), -1, true)
 	f.Fuzz(func(t *testing.T, chat, id, command, dir, name, value string, wait int64, limit int, background bool) {
-		host := &tape{chats: make(map[string]bool)}
+		host := newTape()
 		handler, err := prochttp.NewHandler(host, &prochttp.HandlerOptions{Insecure: true})
 		require.NoError(t, err)
 		c, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{Transport: direct{handler}, Retry: -1})

@@ -2,7 +2,6 @@ package prochttp_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -211,9 +210,7 @@ func TestRefusedBodies(t *testing.T) {
 	r.Header.Set("Idempotency-Key", strings.Repeat("x", 65))
 	status, _ := ask(t, h, r)
 	require.Equal(t, 400, status)
-	page, err := local.List(t.Context(), procmgr.ListRequest{})
-	all := page.Processes
-	require.NoError(t, err)
+	all := list(t, local)
 	require.Empty(t, all, "nothing was started")
 }
 
@@ -289,8 +286,7 @@ func TestScope(t *testing.T) {
 		require.Equal(t, 404, status)
 		require.Equal(t, "not_found", code)
 	}
-	out, err := local.Chat("b").Output(t.Context(), secret, procmgr.OutputRequest{})
-	require.NoError(t, err)
+	out := output(t, local.Chat("b"), secret, procmgr.OutputRequest{})
 	require.Equal(t, procmgr.Running, out.Process.State)
 }
 
@@ -316,8 +312,7 @@ func (m mixedUp) Chat(string) procmgr.Manager { return m.Local.Chat("b") }
 func TestKeysAreTheChats(t *testing.T) {
 	local := newLocal(t, nil)
 	for _, chat := range []string{"a", "b"} {
-		_, err := local.Chat(chat).Start(t.Context(), procmgr.StartRequest{ID: "same", Command: "echo of " + chat + "; exec sleep 1000"})
-		require.NoError(t, err)
+		start(t, local.Chat(chat), procmgr.StartRequest{ID: "same", Command: "echo of " + chat + "; exec sleep 1000"})
 	}
 	h := newHandler(t, local, nil)
 	for _, chat := range []string{"a", "b"} {
@@ -345,18 +340,16 @@ func TestNothingSecretIsLogged(t *testing.T) {
 	c := newClient(t, p.url, &prochttp.ClientOptions{Token: token, Logger: logger, Header: http.Header{"X-Key": {"s3cret"}}})
 	m := c.Chat("chat-1")
 	p.set(func(p *proxy) { p.plan = once("/start", lostAnswer) })
-	out, err := m.Start(t.Context(), procmgr.StartRequest{
+	out := start(t, m, procmgr.StartRequest{
 		ID:      "proc-1",
 		Command: "echo s3cret; exit 1",
 		Env:     map[string]string{"PASSWORD": "s3cret"},
 		Wait:    long,
 	})
-	require.NoError(t, err)
 	require.Equal(t, "s3cret\n", out.Text)
 	p.set(func(p *proxy) { p.plan = once("/output", cutAnswer) })
-	_, err = m.Output(t.Context(), "proc-1", procmgr.OutputRequest{Until: "s3cret", Wait: long})
-	require.NoError(t, err)
-	_, err = m.Output(t.Context(), "proc-1", procmgr.OutputRequest{Until: "s3cret(", Wait: long})
+	output(t, m, "proc-1", procmgr.OutputRequest{Until: "s3cret", Wait: long})
+	_, err := m.Output(t.Context(), "proc-1", procmgr.OutputRequest{Until: "s3cret(", Wait: long})
 	require.ErrorIs(t, err, procmgr.ErrInvalid)
 	wrong := newClient(t, p.url, &prochttp.ClientOptions{Token: "s3cret", Logger: logger})
 	_, err = wrong.List(t.Context(), procmgr.ListRequest{})
@@ -380,29 +373,6 @@ func TestNothingSecretIsLogged(t *testing.T) {
 	first, _, _ := strings.Cut(text[strings.Index(text, `{"time":`):], "\n")
 	require.NoError(t, json.Unmarshal([]byte(first), &line))
 	require.Equal(t, "request", line.Msg)
-}
-
-// A call that its caller cancels is no failure of anything.
-func TestCanceledCallIsNoWarning(t *testing.T) {
-	t.Parallel()
-	var logged bytes.Buffer
-	var mu sync.Mutex
-	ctx, cancel := context.WithCancel(t.Context())
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // a server learns only then that its caller has gone
-		cancel()
-		<-r.Context().Done()
-	}))
-	defer server.Close()
-	c := newClient(t, server.URL, &prochttp.ClientOptions{
-		Logger: slog.New(slog.NewJSONHandler(lockedWriter{&mu, &logged}, &slog.HandlerOptions{Level: slog.LevelDebug})),
-	})
-	_, err := c.List(ctx, procmgr.ListRequest{})
-	require.ErrorIs(t, err, context.Canceled)
-	mu.Lock()
-	defer mu.Unlock()
-	require.Contains(t, logged.String(), `"level":"DEBUG","msg":"no answer"`)
-	require.NotContains(t, logged.String(), "WARN")
 }
 
 type lockedWriter struct {

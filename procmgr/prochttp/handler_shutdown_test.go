@@ -4,7 +4,6 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -60,32 +59,6 @@ func TestGracefulShutdown(t *testing.T) {
 	_, err = m.Start(t.Context(), procmgr.StartRequest{Command: "true"})
 	require.ErrorIs(t, err, procmgr.ErrClosed)
 	require.NoError(t, server.Shutdown(t.Context()))
-}
-
-// A wait has found its match, but its answer was lost. The next request still
-// gets the match, even if the server is about to end by then.
-func TestShutdownAfterAMatch(t *testing.T) {
-	ctx, shutDown := context.WithCancel(t.Context())
-	defer shutDown()
-	host := &actor{t: t, output: func(_ context.Context, req procmgr.OutputRequest) (procmgr.Output, error) {
-		out := procmgr.Output{Process: procmgr.Process{ID: "x", State: procmgr.Running}}
-		out.Matched = req.Wait > 0 // and then the window drops it
-		return out, nil
-	}}
-	h := newHandler(t, host, &prochttp.HandlerOptions{Token: token, Context: ctx})
-	for range 2 {
-		for range 20 {
-			w := httptest.NewRecorder()
-			h.ServeHTTP(w, request("/output", `{"id":"x","wait":"1m","until":"needle","wait_id":"w"}`))
-			require.Equal(t, http.StatusOK, w.Code)
-			require.Contains(t, w.Body.String(), `"matched":true`)
-		}
-		shutDown()
-	}
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, request("/output", `{"id":"x","wait":"1m","until":"needle"}`))
-	require.Equal(t, http.StatusOK, w.Code)
-	require.NotContains(t, w.Body.String(), "matched", "without a name there is no such wait")
 }
 
 // If the server shuts down during a start, the answer says what is known of it:

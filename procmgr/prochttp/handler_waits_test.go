@@ -2,7 +2,6 @@ package prochttp_test
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"sync"
 	"testing"
 	"time"
@@ -38,33 +37,6 @@ func TestTooManyWaiters(t *testing.T) {
 	require.NoError(t, local.Chat("a").Signal(t.Context(), id, procmgr.Kill))
 	wg.Wait()
 	require.Eventually(t, func() bool { return prochttp.Waiters(h) == 0 }, long, time.Millisecond)
-	page, err := local.List(t.Context(), procmgr.ListRequest{})
-	all := page.Processes
-	require.NoError(t, err)
+	all := list(t, local)
 	require.Len(t, all, 1, "nothing was started")
-}
-
-// If many requests ask for one wait, each of them takes a place.
-func TestWaitersOfOneName(t *testing.T) {
-	t.Parallel()
-	local := newLocal(t, nil)
-	id := begin(t, local.Chat("a"), "echo ready; exec sleep 1000").Process.ID
-	h := newHandler(t, local, &prochttp.HandlerOptions{Token: token, MaxWaiters: 2})
-	statuses := make(chan int)
-	for range 5 {
-		go func() {
-			w := httptest.NewRecorder()
-			h.ServeHTTP(w, request("/output", `{"id":"`+id+`","wait":"1m","wait_id":"w"}`))
-			statuses <- w.Code
-		}()
-	}
-	for range 3 {
-		require.Equal(t, http.StatusTooManyRequests, <-statuses)
-	}
-	require.Equal(t, 2, prochttp.Waiters(h))
-	require.NoError(t, local.Chat("a").Signal(t.Context(), id, procmgr.Kill))
-	for range 2 {
-		require.Equal(t, http.StatusOK, <-statuses)
-	}
-	require.Eventually(t, func() bool { return prochttp.Waiters(h) == 0 }, long, time.Millisecond)
 }

@@ -3,11 +3,9 @@
 package prochttp_test
 
 import (
-	"fmt"
 	"io/fs"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -67,52 +65,6 @@ func TestUnixSocketIsPrivate(t *testing.T) {
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Empty(t, left, "the socket and what it was made in are gone")
-}
-
-// The system turns away another user.
-func TestUnixSocketOfAnotherUser(t *testing.T) {
-	testenv.Root(t)
-	// The directories of the test are closed to other users; this one is open.
-	dir, err := os.MkdirTemp("/tmp", "toolproc") //nolint:usetesting // others must be able to enter it
-	require.NoError(t, err)
-	defer func() { require.NoError(t, os.RemoveAll(dir)) }()
-	require.NoError(t, os.Chmod(dir, 0o755))
-	path := filepath.Join(dir, "s")
-	l, err := prochttp.ListenUnix(path)
-	require.NoError(t, err)
-	serveOn(t, l, newHandler(t, newLocal(t, nil), &prochttp.HandlerOptions{Insecure: true}))
-
-	self, err := os.Executable()
-	require.NoError(t, err)
-	program := filepath.Join(dir, "test")
-	data, err := os.ReadFile(self)
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(program, data, 0o755))
-	for uid, want := range map[uint32]string{0: "connected", 65534: "permission denied"} {
-		cmd := exec.Command(program, "-test.run", "^TestConnect$")
-		cmd.Env = append(os.Environ(), "TOOLPROC_TEST_CONNECT="+path)
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
-		cmd.Dir = dir
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, string(out))
-		require.Contains(t, string(out), want)
-	}
-}
-
-// TestConnect is the part of TestUnixSocketOfAnotherUser that runs as another
-// user.
-func TestConnect(t *testing.T) {
-	path := os.Getenv("TOOLPROC_TEST_CONNECT")
-	if path == "" {
-		return
-	}
-	conn, err := net.Dial("unix", path)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	conn.Close()
-	fmt.Println("connected")
 }
 
 // Anything at the path stays, except a socket that no server serves.

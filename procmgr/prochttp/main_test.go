@@ -204,22 +204,42 @@ func serveOn(t testing.TB, l net.Listener, handler http.Handler) *http.Server {
 	return server
 }
 
+// start starts a command, which must succeed.
+func start(t testing.TB, m procmgr.Manager, req procmgr.StartRequest) procmgr.Output {
+	t.Helper()
+	out, err := m.Start(t.Context(), req)
+	require.NoError(t, err)
+	return out
+}
+
+// output reads the output of a process that must be known.
+func output(t testing.TB, m procmgr.Manager, id string, req procmgr.OutputRequest) procmgr.Output {
+	t.Helper()
+	out, err := m.Output(t.Context(), id, req)
+	require.NoError(t, err)
+	return out
+}
+
+// list returns all processes of a manager.
+func list(t testing.TB, m procmgr.Manager) []procmgr.Process {
+	t.Helper()
+	page, err := m.List(t.Context(), procmgr.ListRequest{})
+	require.NoError(t, err)
+	return page.Processes
+}
+
 // run starts a command and waits for its end.
 func run(t testing.TB, m procmgr.Manager, command string) procmgr.Output {
 	t.Helper()
-	out, err := m.Start(t.Context(), procmgr.StartRequest{Command: command, Wait: long})
-	require.NoError(t, err)
-	return out
+	return start(t, m, procmgr.StartRequest{Command: command, Wait: long})
 }
 
 // begin starts a command in the background and waits until it has printed
 // "ready".
 func begin(t testing.TB, m procmgr.Manager, command string) procmgr.Output {
 	t.Helper()
-	out, err := m.Start(t.Context(), procmgr.StartRequest{Command: command, Background: true})
-	require.NoError(t, err)
-	out, err = m.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Wait: long, Until: "^ready$"})
-	require.NoError(t, err)
+	out := start(t, m, procmgr.StartRequest{Command: command, Background: true})
+	out = output(t, m, out.Process.ID, procmgr.OutputRequest{Wait: long, Until: "^ready$"})
 	require.True(t, out.Matched, "it never got ready: %+v", out)
 	return out
 }

@@ -1,11 +1,8 @@
 package prochttp
 
 import (
-	"time"
-
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/internal/check"
 )
 
 // The code's side of docs/protocol.md, for the test that compares the two.
@@ -24,11 +21,6 @@ func ProtocolCodes() []ProtocolCode {
 		all[i] = ProtocolCode{string(row.code), row.status, row.sentinel}
 	}
 	return all
-}
-
-// ProtocolHeaders returns the headers that are the protocol's own.
-func ProtocolHeaders() []string {
-	return []string{headerChat, headerInstance, headerProtocol, headerWaiting, headerKey}
 }
 
 // ProtocolObjects returns a value of each type that crosses the wire, by the
@@ -74,33 +66,3 @@ func ProtocolEncode(v any) (data []byte, ok bool) {
 
 // ProtocolChat returns how a chat's ID is written in its header.
 func ProtocolChat(id string) string { return encodeChat(id) }
-
-// ProtocolBytes, ProtocolTimes and ProtocolCounts are the numbers of the page,
-// by the first cell of their row.
-var (
-	ProtocolBytes = map[string]int64{
-		"body of a request":                 defaultMaxBody,
-		"body from which it sends `Expect`": askFirst,
-		"longest answer":                    maxAnswer,
-		"ID of a chat":                      check.MaxChat,
-		"key, `wait_id`":                    maxKey,
-	}
-	ProtocolTimes = map[string]time.Duration{
-		"wait of one request":                             maxSlice,
-		"time that a wait is held":                        holdTime,
-		"time to read a request, and to write its answer": deadline,
-		"time for a signal with a key":                    signalTime,
-		"longest slice":                                   slice,
-		"time for an answer, beside the wait":             answerTime,
-		"first pause":                                     firstPause,
-		"longest pause":                                   lastPause,
-		"time for the attempts of a call":                 defaultRetry,
-		"a wait that lasted this long was cut":            firstPause,
-	}
-	ProtocolCounts = map[string]int64{
-		"calls that wait at a time":                    defaultMaxWaiters,
-		"keys that are remembered":                     maxSignals,
-		"new servers in a row":                         maxRestarts,
-		"IDs with their instances that are remembered": maxSent,
-	}
-)

@@ -41,10 +41,15 @@ type actor struct {
 
 func (a *actor) Chat(id string) procmgr.Manager { b := *a; b.chat = id; return &b }
 
+// unasked fails the test, because a call has reached the host.
+func (a *actor) unasked(verb string) error {
+	assert.Fail(a.t, "a call has reached the host", verb)
+	return procmgr.ErrUnknown
+}
+
 func (a *actor) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
 	if a.start == nil {
-		assert.Fail(a.t, "a start has reached the host")
-		return procmgr.Output{}, procmgr.ErrUnknown
+		return procmgr.Output{}, a.unasked("start")
 	}
 	out, err := a.start(ctx, req)
 	return a.mine(out), prefix("start", req.ID, err)
@@ -52,8 +57,7 @@ func (a *actor) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Ou
 
 func (a *actor) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 	if a.output == nil {
-		assert.Fail(a.t, "an output has reached the host")
-		return procmgr.Output{}, procmgr.ErrUnknown
+		return procmgr.Output{}, a.unasked("output")
 	}
 	out, err := a.output(ctx, req)
 	return a.mine(out), prefix("output", id, err)
@@ -61,8 +65,7 @@ func (a *actor) Output(ctx context.Context, id string, req procmgr.OutputRequest
 
 func (a *actor) List(_ context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
 	if a.list == nil {
-		assert.Fail(a.t, "a list has reached the host")
-		return procmgr.ListPage{}, procmgr.ErrUnknown
+		return procmgr.ListPage{}, a.unasked("list")
 	}
 	all, err := a.list()
 	page, wrong := procmgr.PageOf(all, req)
@@ -74,16 +77,14 @@ func (a *actor) List(_ context.Context, req procmgr.ListRequest) (procmgr.ListPa
 
 func (a *actor) Signal(_ context.Context, id string, sig procmgr.Signal) error {
 	if a.signal == nil {
-		assert.Fail(a.t, "a signal has reached the host")
-		return procmgr.ErrUnknown
+		return a.unasked("signal")
 	}
 	return prefix("signal", id, a.signal(id, sig))
 }
 
 func (a *actor) Describe(context.Context) (procmgr.Description, error) {
 	if a.machine == nil {
-		assert.Fail(a.t, "a question for the machine has reached the host")
-		return procmgr.Description{}, procmgr.ErrUnknown
+		return procmgr.Description{}, a.unasked("describe")
 	}
 	d, err := a.machine()
 	return d, prefix("describe", "", err)
@@ -91,8 +92,7 @@ func (a *actor) Describe(context.Context) (procmgr.Description, error) {
 
 func (a *actor) Events(_ context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
 	if a.events == nil {
-		assert.Fail(a.t, "a question for events has reached the host")
-		return procmgr.EventPage{}, procmgr.ErrUnknown
+		return procmgr.EventPage{}, a.unasked("events")
 	}
 	page, err := a.events(req)
 	for i := range page.Events {
@@ -103,8 +103,7 @@ func (a *actor) Events(_ context.Context, req procmgr.EventsRequest) (procmgr.Ev
 
 func (a *actor) Input(_ context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
 	if a.input == nil {
-		assert.Fail(a.t, "an input has reached the host")
-		return procmgr.InputOutput{}, procmgr.ErrUnknown
+		return procmgr.InputOutput{}, a.unasked("input")
 	}
 	out, err := a.input(id, req)
 	out.Output = a.mine(out.Output)

@@ -374,89 +374,11 @@ func fill(t testing.TB, v reflect.Value) {
 	}
 }
 
-// The page describes all headers, and no others.
-func TestProtocolNames(t *testing.T) {
-	described := make(map[string]bool)
-	for _, row := range table(t, "Headers", "header") {
-		described[http.CanonicalHeaderKey(strings.Trim(row[0], "`"))] = true
-	}
-	for _, name := range prochttp.ProtocolHeaders() {
-		require.True(t, described[name], name)
-	}
-	inExchange := map[string]bool{"Host": true} // and nowhere else in a header
-	for _, e := range exchanges(t) {
-		for i, text := range []string{e.request, e.answer} {
-			head, _, _ := strings.Cut(text, "\n\n")
-			for _, line := range strings.Split(head, "\n")[1:] {
-				name, _, ok := strings.Cut(line, ": ")
-				require.True(t, ok, line)
-				inExchange[name] = true
-				others := []string{"Origin", "X-Padding"} // that are refused
-				if i == 1 {
-					others = []string{"Connection"}
-				}
-				if !slices.Contains(others, name) {
-					require.True(t, described[name], "%s: the header %s is not described", e.name, name)
-				}
-			}
-		}
-	}
-	for name := range described {
-		require.True(t, inExchange[name], "the header %s is in no exchange", name)
-	}
-
+// The IDs of chats on the page are encoded as the client encodes them.
+func TestProtocolChats(t *testing.T) {
 	for _, row := range table(t, "The ID of a chat", "chat") {
 		require.Equal(t, strings.Trim(row[1], "`"), prochttp.ProtocolChat(strings.Trim(row[0], "`")))
 	}
-}
-
-// The numbers on the page are the numbers in the code.
-func TestProtocolNumbers(t *testing.T) {
-	numbers := make(map[string]string)
-	for _, row := range append(table(t, "Limits", "of a server"), table(t, "What the Go client does", "")...) {
-		numbers[row[0]] = row[1]
-	}
-	want := make(map[string]string)
-	for name, n := range prochttp.ProtocolBytes {
-		want[name] = inBytes(n)
-	}
-	for name, d := range prochttp.ProtocolTimes {
-		want[name] = inWords(d)
-	}
-	for name, n := range prochttp.ProtocolCounts {
-		want[name] = inThousands(n)
-	}
-	want["process ID"] = "64 bytes" // procmgr's own
-	require.Equal(t, want, numbers)
-}
-
-func inBytes(n int64) string {
-	switch {
-	case n%(1<<20) == 0:
-		return fmt.Sprint(n>>20, " MiB")
-	case n%(1<<10) == 0:
-		return fmt.Sprint(n>>10, " KiB")
-	}
-	return fmt.Sprint(n, " bytes")
-}
-
-func inWords(d time.Duration) string {
-	switch {
-	case d%time.Hour == 0:
-		return fmt.Sprint(int(d/time.Hour), " h")
-	case d%time.Minute == 0:
-		return fmt.Sprint(int(d/time.Minute), " min")
-	case d%time.Second == 0:
-		return fmt.Sprint(int(d/time.Second), " s")
-	}
-	return fmt.Sprint(int(d/time.Millisecond), " ms")
-}
-
-func inThousands(n int64) string {
-	if n < 1000 {
-		return fmt.Sprint(n)
-	}
-	return fmt.Sprintf("%d,%03d", n/1000, n%1000)
 }
 
 // table returns the cells of the rows of the tables below a heading of the page,

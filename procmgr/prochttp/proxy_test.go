@@ -186,46 +186,6 @@ func newCutter(t testing.TB, backend string, idle time.Duration) *cutter {
 	return c
 }
 
-// A router forwards connections, and can forget them. Data that is then sent on
-// them arrives nowhere, and neither side is told.
-type router struct {
-	url       string
-	mu        sync.Mutex
-	accepted  int
-	forgotten int // how many of the accepted connections, from the first one on
-}
-
-func newRouter(t testing.TB, backend string) *router {
-	t.Helper()
-	r := &router{}
-	r.url = forward(t, backend, func(client, server net.Conn) {
-		r.mu.Lock()
-		r.accepted++
-		nth := r.accepted
-		r.mu.Unlock()
-		relay(client, server, func() bool {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			return nth > r.forgotten
-		})
-	})
-	return r
-}
-
-// count returns how many connections the router has accepted.
-func (r *router) count() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.accepted
-}
-
-// forget forgets the connections that exist now.
-func (r *router) forget() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.forgotten = r.accepted
-}
-
 // forward accepts connections and hands on each one, together with a connection
 // to a backend, until the test ends.
 func forward(t testing.TB, backend string, connected func(client, server net.Conn)) (url string) {

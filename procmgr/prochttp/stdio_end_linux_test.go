@@ -92,22 +92,3 @@ func TestSilentClient(t *testing.T) {
 		})
 	}
 }
-
-// The program that runs ServeStdio ends as well.
-func TestHeldSilentClient(t *testing.T) {
-	testenv.Held(t)
-	t.Parallel()
-	for name, said := range silences {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			conn, err := prochttp.Command(toFarSide(t)...)(t.Context())
-			require.NoError(t, err)
-			defer conn.Close()
-			_, err = io.WriteString(conn, said)
-			require.NoError(t, err)
-			require.NoError(t, conn.SetReadDeadline(time.Now().Add(long)))
-			_, err = io.Copy(io.Discard, conn)
-			require.ErrorContains(t, err, "has ended (exit status 0)")
-		})
-	}
-}

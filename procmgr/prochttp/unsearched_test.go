@@ -20,8 +20,7 @@ func TestUnsearchedInSlices(t *testing.T) {
 	c, p := sliced(t, host)
 	file := filepath.ToSlash(filepath.Join(t.TempDir(), "go"))
 	id := begin(t, host, `seq 1000; echo ready; while [ ! -e `+file+` ]; do sleep 0.01; done; seq 1000; echo done; exec sleep 1000`).Process.ID
-	first, err := host.Output(t.Context(), id, procmgr.OutputRequest{})
-	require.NoError(t, err)
+	first := output(t, host, id, procmgr.OutputRequest{})
 	dropped := first.Next - 200
 	require.Equal(t, dropped, first.Truncated.OmittedBytes)
 
@@ -43,12 +42,10 @@ func TestUnsearchedInSlices(t *testing.T) {
 
 	// One that matches tells where, and one that begins after all was printed has
 	// missed more.
-	out, err = c.Output(t.Context(), id, procmgr.OutputRequest{Until: "^do.e$", Wait: long})
-	require.NoError(t, err)
+	out = output(t, c, id, procmgr.OutputRequest{Until: "^do.e$", Wait: long})
 	require.Equal(t, "done", out.MatchedLine)
 	require.Equal(t, out.Next-int64(len("done\n")), out.MatchedAt)
-	out, err = c.Output(t.Context(), id, procmgr.OutputRequest{Until: "never", Wait: 10 * time.Millisecond})
-	require.NoError(t, err)
+	out = output(t, c, id, procmgr.OutputRequest{Until: "never", Wait: 10 * time.Millisecond})
 	require.Greater(t, out.Unsearched, dropped)
 	require.NoError(t, c.Signal(t.Context(), id, procmgr.Kill))
 }

@@ -68,9 +68,7 @@ func TestOtherVersion(t *testing.T) {
 			require.ErrorContains(t, err, test.want)
 			require.ErrorIs(t, err, procmgr.ErrInvalid)
 			require.NotErrorIs(t, err, procmgr.ErrUnknown)
-			page, err := l.List(t.Context(), procmgr.ListRequest{})
-			require.NoError(t, err)
-			require.Empty(t, page.Processes)
+			require.Empty(t, list(t, l))
 		})
 	}
 }
