@@ -106,24 +106,3 @@ func TestEventsAfterARestart(t *testing.T) {
 		require.Empty(t, page.Events)
 	}
 }
-
-// A server that is about to end answers the waits for events at once.
-func TestEventsInAShutdown(t *testing.T) {
-	l := newLocal(t, nil)
-	ending, end := context.WithCancel(context.Background())
-	defer end()
-	h := newHandler(t, l, &prochttp.HandlerOptions{Token: token, Context: ending})
-	c := newClient(t, serve(t, h), nil)
-	pages := make(chan procmgr.EventPage)
-	go func() {
-		page, err := c.Events(context.Background(), procmgr.EventsRequest{Wait: 10 * long})
-		assert.NoError(t, err)
-		pages <- page
-	}()
-	require.Eventually(t, func() bool { return prochttp.Waiters(h) == 1 }, long, time.Millisecond)
-	end()
-	page := <-pages
-	require.Empty(t, page.Events)
-	require.Equal(t, events(t, l, procmgr.EventsRequest{Limit: -1}).Next, page.Next)
-	require.Eventually(t, func() bool { return prochttp.Waiters(h) == 0 }, long, time.Millisecond)
-}

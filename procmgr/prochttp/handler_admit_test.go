@@ -363,16 +363,7 @@ func TestNothingSecretIsLogged(t *testing.T) {
 	require.NotContains(t, text, "s3cret")
 	require.Contains(t, text, `"chat_id":"chat-1","process_id":"proc-1"`)
 	require.Contains(t, text, `"level":"WARN","msg":"no answer"`)
-	var line struct {
-		Level, Msg, Method, Endpoint, Code string
-		Status                             int
-		Duration                           int64
-		Chat                               string `json:"chat_id"`
-		Process                            string `json:"process_id"`
-	}
-	first, _, _ := strings.Cut(text[strings.Index(text, `{"time":`):], "\n")
-	require.NoError(t, json.Unmarshal([]byte(first), &line))
-	require.Equal(t, "request", line.Msg)
+	require.Contains(t, text, `"msg":"request"`)
 }
 
 type lockedWriter struct {

@@ -2,6 +2,7 @@ package prochttp_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"testing"
@@ -22,35 +23,41 @@ func TestGracefulShutdown(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	server := serveOn(t, l, handler)
-	c := newClient(t, "http://"+l.Addr().String(), nil)
-	m := c.Chat("a")
+	url := "http://" + l.Addr().String()
+	m := newClient(t, url, nil).Chat("a")
 	id := begin(t, m, "echo ready; exec sleep 1000").Process.ID
 
 	type result struct {
 		out procmgr.Output
 		err error
 	}
-	results := make(chan result, 3)
-	go func() {
-		out, err := m.Output(t.Context(), id, procmgr.OutputRequest{Wait: time.Hour})
-		results <- result{out, err}
-	}()
-	go func() {
-		out, err := m.Output(t.Context(), id, procmgr.OutputRequest{Wait: time.Hour, Until: "never"})
-		results <- result{out, err}
-	}()
-	go func() {
-		out, err := m.Start(t.Context(), procmgr.StartRequest{Command: "echo ready; exec sleep 1000", Wait: time.Hour}) // of several requests
-		results <- result{out, err}
-	}()
-	require.Eventually(t, func() bool {
-		page, err := local.List(t.Context(), procmgr.ListRequest{})
-		all := page.Processes
-		return err == nil && len(all) == 2
-	}, long, time.Millisecond)
-	time.Sleep(50 * time.Millisecond) // for the waits; without it they are answered as well
+	results := make(chan result, 4)
+	for _, wait := range []func() (procmgr.Output, error){
+		func() (procmgr.Output, error) {
+			return m.Output(t.Context(), id, procmgr.OutputRequest{Wait: time.Hour})
+		},
+		func() (procmgr.Output, error) {
+			return m.Output(t.Context(), id, procmgr.OutputRequest{Wait: time.Hour, Until: "never"})
+		},
+		func() (procmgr.Output, error) { // it takes several requests
+			return m.Start(t.Context(), procmgr.StartRequest{ID: "second", Command: "exec sleep 1000", Wait: time.Hour})
+		},
+		func() (procmgr.Output, error) {
+			page, err := newClient(t, url, nil).Chat("b").Events(t.Context(), procmgr.EventsRequest{Wait: time.Hour})
+			if err == nil && len(page.Events) > 0 {
+				err = fmt.Errorf("there are events: %+v", page)
+			}
+			return procmgr.Output{Process: procmgr.Process{State: procmgr.Running}}, err
+		},
+	} {
+		go func() {
+			out, err := wait()
+			results <- result{out, err}
+		}()
+	}
+	require.Eventually(t, func() bool { return prochttp.Waiters(handler) == 4 }, long, time.Millisecond)
 	shutDown()
-	for range 3 {
+	for range 4 {
 		r := <-results
 		require.NoError(t, r.err)
 		require.Equal(t, procmgr.Running, r.out.Process.State)

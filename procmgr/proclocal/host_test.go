@@ -96,9 +96,9 @@ func TestHooks(t *testing.T) {
 	l, err := proclocal.New(&proclocal.Options{OnStart: note("start"), OnExit: note("exit")})
 	require.NoError(t, err)
 	for _, id := range []string{"one", "two"} {
-		_ = start(t, l, procmgr.StartRequest{ID: id, Command: "true", Wait: long})
+		start(t, l, procmgr.StartRequest{ID: id, Command: "true", Wait: long})
 	}
-	_ = start(t, l, procmgr.StartRequest{ID: "one", Command: "true", Wait: long})
+	start(t, l, procmgr.StartRequest{ID: "one", Command: "true", Wait: long})
 	_, err = l.Start(t.Context(), procmgr.StartRequest{ID: "bad", Command: "true", WorkDir: "/no/such"})
 	require.Error(t, err)
 	require.NoError(t, l.Close(), "all hooks have been called when Close returns")

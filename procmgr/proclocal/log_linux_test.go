@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -55,37 +54,11 @@ func TestLogThatWasReplaced(t *testing.T) {
 			path := out.Process.LogPath
 			require.NoError(t, os.Remove(path))
 			require.NoError(t, replace(path, other.Process.LogPath))
-			if name == "a FIFO" {
-				defer notWaitedFor(t, path)()
-			}
 			out = output(t, l, out.Process.ID, procmgr.OutputRequest{})
 			require.NotContains(t, out.Text, "other")
 			require.True(t, strings.HasSuffix(out.Text, "999\n1000\n"))
 			out = output(t, l, out.Process.ID, procmgr.OutputRequest{Until: "other"})
 			require.False(t, out.Matched)
 		})
-	}
-}
-
-// notWaitedFor returns a function that fails the test if a caller has waited
-// for the writer of a FIFO. After a while it lets that caller go on.
-func notWaitedFor(t *testing.T, fifo string) func() {
-	stop, opened := make(chan struct{}), make(chan bool, 1)
-	go func() { // the returned function waits for it
-		select {
-		case <-stop:
-			opened <- false
-		case <-time.After(10 * time.Second):
-			f, err := os.OpenFile(fifo, os.O_RDWR, 0)
-			opened <- true
-			if err == nil {
-				<-stop
-				f.Close()
-			}
-		}
-	}()
-	return func() {
-		close(stop)
-		require.False(t, <-opened, "somebody waited")
 	}
 }

@@ -73,7 +73,7 @@ func TestMetrics(t *testing.T) {
 		defer g.mu.Unlock()
 		return g.running == 1
 	})
-	_ = output(t, m, "x", procmgr.OutputRequest{Wait: time.Millisecond})
+	output(t, m, "x", procmgr.OutputRequest{Wait: time.Millisecond})
 	require.NoError(t, m.Signal(t.Context(), "x", procmgr.Kill))
 	require.NoError(t, l.Close())
 

@@ -21,10 +21,7 @@ func TestTombstone(t *testing.T) {
 	out := start(t, c, req)
 	require.Equal(t, "hello\n", out.Text)
 
-	eventually(t, "the record goes", func() bool {
-		all := list(t, c)
-		return len(all) == 0
-	})
+	eventually(t, "the record goes", func() bool { return len(list(t, c)) == 0 })
 	for _, m := range []procmgr.Manager{c, l} {
 		out = output(t, m, "x", procmgr.OutputRequest{Wait: long})
 		require.Equal(t, procmgr.Exited, out.Process.State)
@@ -54,7 +51,7 @@ func TestTombstone(t *testing.T) {
 func TestTombstonesAreSharedFairly(t *testing.T) {
 	l := newLocal(t, &proclocal.Options{Retain: time.Nanosecond})
 	modest, greedy := l.Chat("modest"), l.Chat("greedy")
-	_ = start(t, modest, procmgr.StartRequest{ID: "mine", Command: "exit 7", Wait: long})
+	start(t, modest, procmgr.StartRequest{ID: "mine", Command: "exit 7", Wait: long})
 	for i := range remembered + 10 {
 		require.ErrorIs(t, greedy.Signal(t.Context(), fmt.Sprint("x", i), procmgr.Kill), procmgr.ErrNotFound)
 	}

@@ -229,10 +229,7 @@ func TestStartRacesClose(t *testing.T) {
 		}
 		close(gate)
 		if round%2 == 0 {
-			eventually(t, "one has started", func() bool {
-				all := list(t, l)
-				return len(all) > 0
-			})
+			eventually(t, "one has started", func() bool { return len(list(t, l)) > 0 })
 		}
 		require.NoError(t, l.Close())
 		group.Wait()
@@ -309,7 +306,7 @@ func TestCloseFindsWhatLeavesMeanwhile(t *testing.T) {
 	const leavers = 12
 	for i := range leavers {
 		m := l.Chat(fmt.Sprint("chat", i))
-		_ = start(t, m, procmgr.StartRequest{
+		start(t, m, procmgr.StartRequest{
 			ID:      "leaver",
 			Command: "while [ ! -e go ]; do sleep 0.01; done; setsid sh -c 'touch left-$PPID; exec sleep 1000' >/dev/null 2>&1 & while [ ! -e left-$$ ]; do sleep 0.01; done",
 			Env:     map[string]string{"MARKER": marker},

@@ -130,7 +130,7 @@ func TestRedactPrompt(t *testing.T) {
 	out = output(t, l, id, procmgr.OutputRequest{Until: "name. g$", Wait: long})
 	require.True(t, out.Matched)
 	require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
-	_ = output(t, l, id, procmgr.OutputRequest{Wait: time.Minute})
+	output(t, l, id, procmgr.OutputRequest{Wait: time.Minute})
 }
 
 // A screen shows no value, though it goes on in the next row. An escape

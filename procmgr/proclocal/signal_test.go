@@ -2,7 +2,6 @@ package proclocal_test
 
 import (
 	"context"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -10,47 +9,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 var number = regexp.MustCompile(`(?m)^\d+$`)
-
-// Terminate reaches all members: children, other groups, and those that have
-// left the session.
-func TestSignalReachesAll(t *testing.T) {
-	needs(t, "sessions and process groups")
-	for _, leader := range []string{"wait", "exit 0"} {
-		t.Run(leader, func(t *testing.T) {
-			testenv.Programs(t, "bash", "setsid")
-			l := newLocal(t, &proclocal.Options{Shell: []string{"bash", "-c"}})
-			child := `sh -c 'echo $$; exec sleep 1000' &`
-			quiet := `sh -c 'echo $$; exec sleep 1000 >/dev/null 2>&1' &`
-			out := begin(t, l, strings.Join([]string{
-				child, "(" + quiet + ")", "setsid " + child, "set -m", child, "setsid " + quiet, "echo ready", leader,
-			}, "\n"))
-			var pids []string
-			eventually(t, "all of them sleep", func() bool {
-				out := output(t, l, out.Process.ID, procmgr.OutputRequest{})
-				pids = number.FindAllString(out.Text, -1) // bash tells of jobs that end
-				for _, pid := range pids {
-					if name, _ := os.ReadFile("/proc/" + pid + "/comm"); string(name) != "sleep\n" {
-						return false
-					}
-				}
-				return len(pids) == 5
-			})
-			require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Terminate))
-			ended(t, l, out.Process.ID)
-			for _, pid := range pids {
-				// A process that ends loses its environment a moment before it
-				// is a zombie.
-				eventually(t, "pid "+pid+" ends", func() bool { return !alive(pid) })
-			}
-		})
-	}
-}
 
 func TestClose(t *testing.T) {
 	needs(t, "signals")

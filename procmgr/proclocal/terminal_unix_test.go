@@ -86,16 +86,6 @@ func TestTerminalSecretAtAPrompt(t *testing.T) {
 	require.NotContains(t, ended(t, l, id).Text, "hunter2")
 }
 
-func TestTerminalEnd(t *testing.T) {
-	l := newLocal(t, nil)
-	for _, data := range []string{"", "whole\n", "half"} {
-		id := opened(t, l, procmgr.StdinTerminal, "echo ready; cat; echo end")
-		ready(t, l, id, "^ready")
-		input(t, l, id, procmgr.InputRequest{Data: []byte(data), Close: true})
-		require.True(t, strings.HasSuffix(ended(t, l, id).Text, "end\n"))
-	}
-}
-
 // ctrl-c ends the program in the foreground alone.
 func TestTerminalInterrupt(t *testing.T) {
 	testenv.Programs(t, "bash")
