@@ -1,10 +1,8 @@
 package proclocal_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -25,8 +23,8 @@ func BenchmarkIdle(b *testing.B) {
 	n := 3 * thousand()
 	var ours, theirs []gauge
 	for b.Loop() {
-		ours = append(ours, idle(b, "idle-local", n))
-		theirs = append(theirs, idle(b, "idle-plain", n))
+		ours = append(ours, played[gauge](b, "idle-local", n))
+		theirs = append(theirs, played[gauge](b, "idle-plain", n))
 	}
 	middle := func(side []gauge, f func(gauge) int) float64 {
 		xs := make([]int, len(side))
@@ -47,18 +45,6 @@ func BenchmarkIdle(b *testing.B) {
 		b.ReportMetric(each(func(g gauge) int { return g.Go }), "KiB-Go-"+side.name)
 	}
 	b.ReportMetric(0, "ns/op")
-}
-
-// idle lets a program of its own start n processes. It returns the resources
-// that the program holds with them and did not hold before.
-func idle(b *testing.B, name string, n int) (g gauge) {
-	report := filepath.Join(b.TempDir(), "report")
-	out, err := roleCmd(role(b, name, n, report)).CombinedOutput()
-	require.NoError(b, err, "%s", out)
-	text, err := os.ReadFile(report)
-	require.NoError(b, err)
-	require.NoError(b, json.Unmarshal(text, &g))
-	return g
 }
 
 func idleLocal(t *testing.T, n int) gauge {

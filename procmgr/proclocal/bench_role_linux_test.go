@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -36,6 +37,18 @@ func roleCmd(variables map[string]string) *exec.Cmd {
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}
 	return cmd
+}
+
+// played lets a program of its own play a part, and returns its result.
+func played[T any](t testing.TB, name string, n int) (found T) {
+	t.Helper()
+	report := filepath.Join(t.TempDir(), "report")
+	out, err := roleCmd(role(t, name, n, report)).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	text, err := os.ReadFile(report)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &found))
+	return found
 }
 
 // TestBenchmarkRole is no test: it plays the parts for which the benchmarks run

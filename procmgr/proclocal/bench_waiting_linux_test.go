@@ -2,9 +2,6 @@ package proclocal_test
 
 import (
 	"context"
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
@@ -23,7 +20,7 @@ func BenchmarkWaitingTerminals(b *testing.B) {
 		b.Run(kind, func(b *testing.B) {
 			share := 0.0
 			for b.Loop() {
-				share = shareOf(b, kind+"-terminals", thousand())
+				share = played[float64](b, kind+"-terminals", thousand())
 			}
 			b.ReportMetric(100*share, "%-of-a-processor")
 			b.ReportMetric(0, "ns/op")
@@ -37,21 +34,10 @@ func TestHeldWaitingTerminals(t *testing.T) {
 	t.Parallel() // a program of its own
 	n := testenv.Rounds(300, 1000)
 	for _, kind := range []string{"waiting", "silent"} {
-		share := shareOf(t, kind+"-terminals", n)
+		share := played[float64](t, kind+"-terminals", n)
 		t.Logf("%d %s terminals: %.2f %% of a processor", n, kind, 100*share)
 		require.Less(t, share, 0.01, kind)
 	}
-}
-
-// shareOf lets a program of its own start n terminals.
-func shareOf(t testing.TB, kind string, n int) (share float64) {
-	report := filepath.Join(t.TempDir(), "report")
-	out, err := roleCmd(role(t, kind, n, report)).CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	text, err := os.ReadFile(report)
-	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(text, &share))
-	return share
 }
 
 // waitingTerminals starts n terminals, waits until so many of them wait for input, as

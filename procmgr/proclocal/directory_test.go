@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -169,30 +168,4 @@ func TestStartDirectoryGone(t *testing.T) {
 		require.ErrorIs(t, err, procmgr.ErrInvalid)
 		require.Equal(t, "no home is known for ~/x; name the directory in full", procmgr.Reason(err))
 	})
-}
-
-// The answer tells of a directory that was passed over when the record has gone, too.
-func TestPassedOverIsKept(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("a directory that a program is in cannot be removed there")
-	}
-	home, own := t.TempDir(), t.TempDir()
-	setHome(t, home)
-	t.Chdir(own)
-	require.NoError(t, os.Remove(own))
-	l := newLocal(t, &proclocal.Options{OutputMemory: 1})
-	const says = "the program's own directory has gone"
-	req := procmgr.StartRequest{ID: "first", Command: "echo hello", Wait: long}
-	out := start(t, l, req)
-	require.Equal(t, says, out.PassedOver)
-	require.Equal(t, home, out.Process.WorkDir)
-	run(t, l, "echo "+strings.Repeat("x", 1000)) // pushes the first one out
-	eventually(t, "its record is dropped", func() bool {
-		out := output(t, l, "first", procmgr.OutputRequest{})
-		require.Equal(t, says, out.PassedOver)
-		return out.Text == ""
-	})
-	out = start(t, l, req)
-	require.True(t, out.Attached)
-	require.Equal(t, says, out.PassedOver)
 }

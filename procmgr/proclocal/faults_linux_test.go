@@ -42,44 +42,38 @@ func killMarked(marker string) {
 // processes that it leaves behind are not forgotten.
 func TestKilledFromOutside(t *testing.T) {
 	l := newLocal(t, nil)
-	t.Run("the shell", func(t *testing.T) {
-		out := begin(t, l, "echo ready; exec sleep 1000")
-		require.NoError(t, syscall.Kill(out.Process.PID, syscall.SIGKILL))
-		p := ended(t, l, out.Process.ID).Process
-		require.Equal(t, 137, *p.ExitCode)
-		require.Equal(t, "SIGKILL", p.Signal)
-		require.Equal(t, procmgr.CauseSignal, p.EndedBy)
-		require.ErrorIs(t, l.Signal(t.Context(), p.ID, procmgr.Kill), procmgr.ErrNotRunning)
-	})
-	t.Run("the shell before its child", func(t *testing.T) {
-		out := begin(t, l, "sleep 1000 & echo $!; echo ready; wait")
-		child := number.FindString(out.Text)
-		require.NoError(t, syscall.Kill(out.Process.PID, syscall.SIGKILL))
-		out = output(t, l, out.Process.ID, procmgr.OutputRequest{Wait: long})
-		require.Equal(t, procmgr.Detached, out.Process.State)
-		require.Equal(t, 137, *out.Process.ExitCode)
-		require.Equal(t, procmgr.CauseSignal, out.Process.EndedBy)
-		killPID(t, child)
-		p := ended(t, l, out.Process.ID).Process
-		require.Equal(t, 137, *p.ExitCode)
-		require.Equal(t, procmgr.CauseSignal, p.EndedBy)
-	})
-	t.Run("a child that is waited for", func(t *testing.T) {
-		out := begin(t, l, "sleep 1000 & echo $!; echo ready; wait $!; exit $?")
-		killPID(t, number.FindString(out.Text))
-		p := ended(t, l, out.Process.ID).Process
-		require.Equal(t, 137, *p.ExitCode, "the shell has told it")
-		require.Empty(t, p.Signal, "and has exited by itself")
-		require.Equal(t, procmgr.CauseExit, p.EndedBy)
-	})
-	t.Run("the last of what was left behind", func(t *testing.T) {
-		out := run(t, l, "sleep 1000 & echo $!; exit 3")
-		require.Equal(t, procmgr.Detached, out.Process.State)
-		killPID(t, strings.TrimSpace(out.Text))
-		p := ended(t, l, out.Process.ID).Process
-		require.Equal(t, 3, *p.ExitCode)
-		require.Equal(t, procmgr.CauseExit, p.EndedBy)
-	})
+	for _, tt := range []struct {
+		name, command string
+		child         bool // is killed, and not the shell
+		detached      bool // until the child is killed, too
+		code          int
+		signal        string
+		cause         procmgr.Cause
+	}{
+		{"the shell", "echo ready; exec sleep 1000", false, false, 137, "SIGKILL", procmgr.CauseSignal},
+		{"the shell before its child", "sleep 1000 & echo $!; echo ready; wait", false, true, 137, "SIGKILL", procmgr.CauseSignal},
+		{"a child that is waited for", "sleep 1000 & echo $!; echo ready; wait $!; exit $?", true, false, 137, "", procmgr.CauseExit},
+		{"the last of what was left behind", "sleep 1000 & echo $!; echo ready; exit 3", true, false, 3, "", procmgr.CauseExit},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			out := begin(t, l, tt.command)
+			id, child := out.Process.ID, number.FindString(out.Text)
+			if tt.child {
+				killPID(t, child)
+			} else {
+				require.NoError(t, syscall.Kill(out.Process.PID, syscall.SIGKILL))
+			}
+			if tt.detached {
+				require.Equal(t, procmgr.Detached, output(t, l, id, procmgr.OutputRequest{Wait: long}).Process.State)
+				killPID(t, child)
+			}
+			p := ended(t, l, id).Process
+			require.Equal(t, tt.code, *p.ExitCode)
+			require.Equal(t, tt.signal, p.Signal)
+			require.Equal(t, tt.cause, p.EndedBy)
+			require.ErrorIs(t, l.Signal(t.Context(), id, procmgr.Kill), procmgr.ErrNotRunning)
+		})
+	}
 }
 
 // When the host is killed, its processes live on without a reader. A process
@@ -100,16 +94,7 @@ func TestHostKilled(t *testing.T) {
 	t.Cleanup(func() { killMarked(marker) })
 	cmd := program(t)
 	cmd.Env = append(cmd.Env, "MARKER="+marker, "LOST="+lost)
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	var said string
-	for lines := bufio.NewScanner(stdout); lines.Scan(); {
-		if said += lines.Text() + "\n"; lines.Text() == "all run" {
-			break
-		}
-	}
-	require.Contains(t, said, "all run")
+	said(t, cmd, "all run")
 	require.NoError(t, cmd.Process.Kill())
 	require.Error(t, cmd.Wait())
 
@@ -124,18 +109,25 @@ func TestHostKilled(t *testing.T) {
 		_, err := os.Stat(lost)
 		return err == nil && len(commands()) == 4
 	})
-	eventually(t, "the last one has become sleep", func() bool {
-		sleeps := 0
-		for _, c := range commands() {
-			if c == "sleep 1000" {
-				sleeps++
-			}
-		}
-		return sleeps == 3
-	})
-	require.Contains(t, commands(), plainShell()+" -c echo ready; sleep 1000 & wait")
 	killMarked(marker)
 	eventually(t, "all are gone", func() bool { return len(marked(marker)) == 0 })
+}
+
+// said starts a program, and returns what it prints behind a word.
+func said(t *testing.T, cmd *exec.Cmd, word string) (rest string) {
+	t.Helper()
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	text := ""
+	for lines := bufio.NewScanner(stdout); lines.Scan(); {
+		if rest, ok := strings.CutPrefix(lines.Text(), word); ok {
+			return rest
+		}
+		text += lines.Text() + "\n"
+	}
+	require.Fail(t, "it does not say that", "%q: %s", word, text)
+	return ""
 }
 
 // A gibibyte in one line takes no more memory than any other output.
@@ -211,9 +203,9 @@ func TestHostWithoutDescriptors(t *testing.T) {
 			result := filepath.Join(t.TempDir(), "result")
 			cmd := exec.CommandContext(t.Context(), "sh", "-c", `exec "$0" "-test.run=^TestHostWithoutDescriptors$" `+closed, os.Args[0])
 			cmd.Env = append(os.Environ(), programVariable+"=TestHostWithoutDescriptors", "RESULT="+result)
-			said, err := cmd.CombinedOutput()
-			require.NoError(t, err, string(said))
-			text, err := os.ReadFile(result)
+			text, err := cmd.CombinedOutput()
+			require.NoError(t, err, string(text))
+			text, err = os.ReadFile(result)
 			require.NoError(t, err)
 			require.Equal(t, "passed", string(text))
 		})
@@ -235,15 +227,7 @@ func TestLogsOfAKilledHost(t *testing.T) {
 
 	cmd := program(t)
 	cmd.Env = append(cmd.Env, "LOGS="+dir)
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	var dead string
-	for lines := bufio.NewScanner(stdout); dead == "" && lines.Scan(); {
-		if path, ok := strings.CutPrefix(lines.Text(), "log "); ok {
-			dead = path
-		}
-	}
+	dead := said(t, cmd, "log ")
 	require.FileExists(t, dead)
 	require.NoError(t, cmd.Process.Kill())
 	require.Error(t, cmd.Wait())

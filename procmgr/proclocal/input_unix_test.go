@@ -193,25 +193,6 @@ func TestInputLosesItsReader(t *testing.T) {
 	}
 }
 
-// A request whose context ends in the middle of a write says how much of it was
-// written, and so does its repetition.
-func TestInputIsCanceled(t *testing.T) {
-	l := newLocal(t, nil)
-	id := opened(t, l, procmgr.StdinPipe, "echo ready; exec sleep 600")
-	ready(t, l, id, "ready")
-	ctx, cancel := context.WithCancel(t.Context())
-	data := make([]byte, 64<<10)
-	input(t, l, id, procmgr.InputRequest{Data: data[:1000]})
-	time.AfterFunc(20*time.Millisecond, cancel)
-	req := procmgr.InputRequest{IdempotencyKey: "k", Data: data, Wait: long}
-	out, err := l.Input(ctx, id, req)
-	require.ErrorIs(t, err, context.Canceled)
-	require.Less(t, out.Written, len(data))
-	again, err := l.Input(t.Context(), id, req)
-	require.NoError(t, err)
-	require.Equal(t, out.Written, again.Written)
-}
-
 func TestInputToWhatIsDetached(t *testing.T) {
 	l := newLocal(t, nil)
 	id := opened(t, l, procmgr.StdinPipe, "exec 7<&0; (read x <&7; echo got $x) & echo ready")

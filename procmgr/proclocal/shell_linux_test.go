@@ -2,7 +2,6 @@ package proclocal_test
 
 import (
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
@@ -122,58 +121,4 @@ func TestShellAnotherUser(t *testing.T) {
 	out := run(t, l, "cat /proc/$PPID/environ; kill -0 $PPID || echo refused")
 	require.Equal(t, 2, strings.Count(strings.ToLower(out.Text), "permission denied")+strings.Count(out.Text, "not permitted"), out.Text)
 	require.Contains(t, out.Text, "refused\n")
-}
-
-// In a sandbox the leader is bwrap, which stays as the shell's parent.
-func TestShellBubblewrap(t *testing.T) {
-	const sandbox = "bwrap --ro-bind / / --dev /dev --proc /proc --tmpfs /tmp"
-	probe := strings.Fields(sandbox + " --unshare-pid true")
-	if out, err := exec.Command(probe[0], probe[1:]...).CombinedOutput(); err != nil {
-		testenv.Lacks(t, "bwrap", "%v\n%s", err, out) // not every system lets an ordinary user make namespaces
-	}
-	for _, tt := range []struct {
-		name, wrapper string
-		ownPIDs       bool // a pid namespace
-		dies          bool // with the shell, whatever is in the background
-	}{
-		{"files", sandbox, false, false},
-		{"files and pids", sandbox + " --unshare-pid", true, false},
-		{"files and pids, dies with parent", sandbox + " --unshare-pid --die-with-parent", true, true},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			l := in(t, tt.wrapper)
-			// The rest of the sandbox may show as detached for a moment.
-			whole := func(command string) procmgr.Output { return ended(t, l, run(t, l, command).Process.ID) }
-			for command, code := range map[string]int{"exit 3": 3, "toolproc-no-such-command": 127, "kill -KILL $$": 137} {
-				p := whole(command).Process
-				require.Equal(t, code, *p.ExitCode, command)
-				require.Empty(t, p.Signal, "bwrap exits with 128+n")
-				require.Equal(t, procmgr.CauseExit, p.EndedBy)
-			}
-			checkReach(t, l)
-
-			// bwrap hands no signal on and dies of it, before the command.
-			out := begin(t, l, "trap 'sleep 1; echo bye; exit 9' TERM; echo ready; while :; do sleep 0.01; done")
-			require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Terminate))
-			out = ended(t, l, out.Process.ID)
-			require.Equal(t, 143, *out.Process.ExitCode)
-			require.Equal(t, "SIGTERM", out.Process.Signal)
-			require.Equal(t, !tt.dies, strings.HasSuffix(out.Text, "bye\n"), out.Text)
-
-			// A process that wipes its environment and leaves its session is
-			// lost without a pid namespace. With one, it ends with that.
-			if !tt.ownPIDs {
-				return
-			}
-			sleep, marker := markedSleep()
-			out = run(t, l, "env -i setsid "+sleep+" >/dev/null 2>&1 & exit 3")
-			require.Equal(t, 3, *out.Process.ExitCode)
-			if !tt.dies {
-				require.Equal(t, procmgr.Detached, out.Process.State)
-				require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Kill))
-			}
-			ended(t, l, out.Process.ID)
-			gone(t, marker)
-		})
-	}
 }

@@ -95,21 +95,6 @@ func TestShell(t *testing.T) {
 	}
 }
 
-// sh leads to another shell on many systems, and that shell is told if nothing
-// stands between.
-func TestShellBehindALink(t *testing.T) {
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		t.Skip("there is no bash")
-	}
-	onPath(t, map[string]string{"sh": bash, "nice": "nice"})
-	for shell, want := range map[string]string{"sh -c": "bash", "nice sh -c": "sh"} {
-		machine, err := newLocal(t, &proclocal.Options{Shell: strings.Fields(shell)}).Describe(t.Context())
-		require.NoError(t, err)
-		require.Equal(t, want, machine.Shell, shell)
-	}
-}
-
 // bash reads a file before a command in two cases. The one is what BASH_ENV is
 // for, and the policy decides about that; the other is a bash that takes itself
 // for the session of an SSH connection.

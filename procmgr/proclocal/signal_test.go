@@ -51,17 +51,3 @@ func TestClose(t *testing.T) {
 	_, err = l.Start(context.Background(), procmgr.StartRequest{Command: "true"})
 	require.ErrorIs(t, err, procmgr.ErrClosed)
 }
-
-// A wait for a process that Close ends is over with the process.
-func TestCloseEndsWaits(t *testing.T) {
-	l, err := proclocal.New(nil)
-	require.NoError(t, err)
-	id := begin(t, l, "echo ready; exec sleep 1000").Process.ID
-	done := make(chan procmgr.Output)
-	go func() {
-		out, _ := l.Output(context.Background(), id, procmgr.OutputRequest{Wait: time.Hour, Until: "never"})
-		done <- out
-	}()
-	require.NoError(t, l.Close())
-	require.Equal(t, procmgr.Exited, (<-done).Process.State)
-}
