@@ -49,7 +49,6 @@ func TestStartInSlices(t *testing.T) {
 	out = start(t, c.Chat("a"), procmgr.StartRequest{Command: "exec sleep 1000", Wait: 300 * time.Millisecond})
 	require.Equal(t, procmgr.Running, out.Process.State)
 	require.GreaterOrEqual(t, time.Since(began), 300*time.Millisecond)
-	require.NoError(t, c.Signal(t.Context(), out.Process.ID, procmgr.Kill))
 }
 
 // A wait in slices is one wait. Each of many lines is pushed out of the window at
@@ -75,5 +74,4 @@ func TestMatchesInSlices(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	wg.Wait()
 	require.Greater(t, p.count("/output"), needles)
-	require.NoError(t, c.Signal(t.Context(), id, procmgr.Kill))
 }

@@ -77,8 +77,7 @@ func TestFaultOfASignal(t *testing.T) {
 			require.NoError(t, m.Signal(t.Context(), id, procmgr.Interrupt))
 			require.Equal(t, 2, p.count("/signal"))
 			p.set(func(p *proxy) { p.plan = once("/signal", what) })
-			out := output(t, m, id, procmgr.OutputRequest{Until: "caught", Wait: long})
-			require.True(t, out.Matched)
+			ready(t, m, id, "caught")
 			require.NoError(t, m.Signal(t.Context(), id, procmgr.Terminate), "it ended by this signal, and not before")
 			text := ended(t, m, id).Text
 			require.Equal(t, 1, strings.Count(text, "caught"))
@@ -318,8 +317,7 @@ func TestTimeoutsOfTheServer(t *testing.T) {
 		handler.ServeHTTP(unwrapper{w}, r)
 	}))
 	p := newProxy(t, "http://"+l.Addr().String())
-	out := run(t, newClient(t, p.url, nil).Chat("a"), "sleep 1.5; echo late")
-	require.Equal(t, "late\n", out.Text)
+	require.Equal(t, "late\n", run(t, newClient(t, p.url, nil).Chat("a"), "sleep 1.5; echo late").Text)
 	require.Equal(t, 1, p.count("/start"), "in one request")
 }
 
@@ -351,8 +349,7 @@ func TestCallerGoesAway(t *testing.T) {
 			require.Fail(t, "the waiter stays")
 		}
 	}
-	out := output(t, host.Local, id, procmgr.OutputRequest{})
-	require.Equal(t, procmgr.Running, out.Process.State)
+	require.Equal(t, procmgr.Running, output(t, host.Local, id, procmgr.OutputRequest{}).Process.State)
 }
 
 // A blockingHost reports when a wait begins and ends.

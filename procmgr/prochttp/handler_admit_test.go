@@ -210,8 +210,7 @@ func TestRefusedBodies(t *testing.T) {
 	r.Header.Set("Idempotency-Key", strings.Repeat("x", 65))
 	status, _ := ask(t, h, r)
 	require.Equal(t, 400, status)
-	all := list(t, local)
-	require.Empty(t, all, "nothing was started")
+	require.Empty(t, list(t, local), "nothing was started")
 }
 
 // A text that only looks like half a character is accepted.
@@ -286,8 +285,7 @@ func TestScope(t *testing.T) {
 		require.Equal(t, 404, status)
 		require.Equal(t, "not_found", code)
 	}
-	out := output(t, local.Chat("b"), secret, procmgr.OutputRequest{})
-	require.Equal(t, procmgr.Running, out.Process.State)
+	require.Equal(t, procmgr.Running, output(t, local.Chat("b"), secret, procmgr.OutputRequest{}).Process.State)
 }
 
 // If a host mixes up its chats, the handler throws its answers away.

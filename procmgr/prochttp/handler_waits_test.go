@@ -37,6 +37,5 @@ func TestTooManyWaiters(t *testing.T) {
 	require.NoError(t, local.Chat("a").Signal(t.Context(), id, procmgr.Kill))
 	wg.Wait()
 	require.Eventually(t, func() bool { return prochttp.Waiters(h) == 0 }, long, time.Millisecond)
-	all := list(t, local)
-	require.Len(t, all, 1, "nothing was started")
+	require.Len(t, list(t, local), 1, "nothing was started")
 }

@@ -47,5 +47,4 @@ func TestUnsearchedInSlices(t *testing.T) {
 	require.Equal(t, out.Next-int64(len("done\n")), out.MatchedAt)
 	out = output(t, c, id, procmgr.OutputRequest{Until: "never", Wait: 10 * time.Millisecond})
 	require.Greater(t, out.Unsearched, dropped)
-	require.NoError(t, c.Signal(t.Context(), id, procmgr.Kill))
 }

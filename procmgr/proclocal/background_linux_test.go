@@ -121,8 +121,7 @@ func TestKillWhatRuns(t *testing.T) {
 				Command: "sh $DIR/script & sh $DIR/script & sleep 0.1; echo ready; wait",
 				Env:     map[string]string{"DIR": dir, "MARKER": marker},
 			})
-			out = output(t, l, out.Process.ID, procmgr.OutputRequest{Until: "ready", Wait: long})
-			require.True(t, out.Matched)
+			out = ready(t, l, out.Process.ID, "ready")
 			require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Kill))
 			require.Equal(t, procmgr.Exited, ended(t, l, out.Process.ID).Process.State)
 			require.Empty(t, marked(marker))
@@ -147,8 +146,7 @@ func TestSignalInTheMidstOfAnExec(t *testing.T) {
 			Command: "rm -f $DIR/began; setsid $DIR/script 100000 >/dev/null 2>&1 & while [ ! -e $DIR/began ]; do sleep 0.01; done; echo ready; wait",
 			Env:     map[string]string{"DIR": dir, "HOST": strconv.Itoa(os.Getpid())},
 		})
-		out := output(t, l, id, procmgr.OutputRequest{Until: "ready", Wait: long})
-		require.True(t, out.Matched)
+		ready(t, l, id, "ready")
 		require.NoError(t, l.Signal(t.Context(), id, procmgr.Terminate))
 		ended(t, l, id)
 		require.Empty(t, marked(dir))

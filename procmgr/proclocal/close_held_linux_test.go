@@ -56,8 +56,7 @@ func TestHeldCloseOfMany(t *testing.T) {
 				ids[i] = out.Process.ID
 			}
 			for _, id := range ids {
-				out := output(t, l, id, procmgr.OutputRequest{Until: "ready", Wait: long})
-				require.True(t, out.Matched)
+				ready(t, l, id, "ready")
 			}
 			began := time.Now()
 			require.NoError(t, l.Close())

@@ -67,8 +67,7 @@ func TestNoInheritedDescriptors(t *testing.T) {
 			tt.req.Command = "echo ready; exec sleep 1000"
 			tt.req.Background = true
 			out := start(t, tt.l, tt.req)
-			out = output(t, tt.l, out.Process.ID, procmgr.OutputRequest{Wait: long, Until: "^ready"})
-			require.True(t, out.Matched, out.Text)
+			out = ready(t, tt.l, out.Process.ID, "^ready")
 			// The loader of sleep has its libraries open for a moment.
 			require.Eventually(t, func() bool { return slices.Equal(tt.want, descriptors(t, out.Process.PID)) }, long, time.Millisecond,
 				"%v", descriptors(t, out.Process.PID))

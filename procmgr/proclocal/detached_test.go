@@ -67,8 +67,7 @@ func TestDetached(t *testing.T) {
 				require.Equal(t, procmgr.CauseExit, out.Process.EndedBy)
 				require.Zero(t, out.Process.ExitedAt)
 
-				all := list(t, l)
-				require.Equal(t, procmgr.Detached, all[0].State)
+				require.Equal(t, procmgr.Detached, list(t, l)[0].State)
 				require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Kill))
 				out = ended(t, l, out.Process.ID)
 				require.Equal(t, 3, *out.Process.ExitCode, "what ends later does not change the exit code")

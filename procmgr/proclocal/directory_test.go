@@ -120,8 +120,7 @@ func TestStartDirectoryHome(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			l := newLocal(t, &tt.opts)
-			out := start(t, l, procmgr.StartRequest{Command: "true", WorkDir: "~", Env: tt.env, Wait: long})
-			require.Equal(t, tt.want, out.Process.WorkDir)
+			require.Equal(t, tt.want, start(t, l, procmgr.StartRequest{Command: "true", WorkDir: "~", Env: tt.env, Wait: long}).Process.WorkDir)
 		})
 	}
 }

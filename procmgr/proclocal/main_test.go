@@ -94,14 +94,20 @@ func run(t testing.TB, m procmgr.Manager, command string) procmgr.Output {
 	return start(t, m, procmgr.StartRequest{Command: command, Wait: long})
 }
 
+// ready waits until a process has printed a line.
+func ready(t testing.TB, m procmgr.Manager, id, line string) procmgr.Output {
+	t.Helper()
+	out := output(t, m, id, procmgr.OutputRequest{Until: line, Wait: long})
+	require.True(t, out.Matched, "%q", out.Text)
+	return out
+}
+
 // begin starts a command in the background and waits until it has printed
 // "ready".
 func begin(t testing.TB, m procmgr.Manager, command string) procmgr.Output {
 	t.Helper()
 	out := start(t, m, procmgr.StartRequest{Command: command, Background: true})
-	out = output(t, m, out.Process.ID, procmgr.OutputRequest{Wait: long, Until: "^ready$"})
-	require.True(t, out.Matched, "it never got ready: %+v", out)
-	return out
+	return ready(t, m, out.Process.ID, "^ready$")
 }
 
 // ended waits until nothing of a process is left.

@@ -55,8 +55,7 @@ func TestTombstonesAreSharedFairly(t *testing.T) {
 	for i := range remembered + 10 {
 		require.ErrorIs(t, greedy.Signal(t.Context(), fmt.Sprint("x", i), procmgr.Kill), procmgr.ErrNotFound)
 	}
-	out := output(t, modest, "mine", procmgr.OutputRequest{})
-	require.Equal(t, 7, *out.Process.ExitCode)
+	require.Equal(t, 7, *output(t, modest, "mine", procmgr.OutputRequest{}).Process.ExitCode)
 	_, err := greedy.Start(t.Context(), procmgr.StartRequest{ID: "x0", Command: "true", Wait: long})
 	require.NoError(t, err, "its oldest is forgotten")
 	_, err = greedy.Start(t.Context(), procmgr.StartRequest{ID: "x100", Command: "true", Wait: long})

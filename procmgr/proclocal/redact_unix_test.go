@@ -103,8 +103,7 @@ func TestRedactEverywhere(t *testing.T) {
 	require.True(t, strings.HasPrefix(out.Highlights[0].Text, "error: [withheld: TOKEN]\n"))
 	require.Contains(t, out.Text, "[withheld: TOKEN]\n"+base64.StdEncoding.EncodeToString([]byte("user:"))[:6])
 	require.True(t, strings.HasSuffix(out.Text, "[withheld: TOKEN] end\n"), out.Text)
-	hidden := output(t, chat, out.Process.ID, procmgr.OutputRequest{Until: "16C7e42F"})
-	require.False(t, hidden.Matched)
+	require.False(t, output(t, chat, out.Process.ID, procmgr.OutputRequest{Until: "16C7e42F"}).Matched)
 	page, err := chat.Events(t.Context(), procmgr.EventsRequest{})
 	require.NoError(t, err)
 	lines := 0
@@ -127,8 +126,7 @@ func TestRedactPrompt(t *testing.T) {
 	l := newLocal(t, &proclocal.Options{Redact: []proclocal.Secret{{Name: "TOKEN", Value: token}}})
 	out := start(t, l, procmgr.StartRequest{Command: "printf 'name? g'; sleep 600"})
 	id := out.Process.ID
-	out = output(t, l, id, procmgr.OutputRequest{Until: "name. g$", Wait: long})
-	require.True(t, out.Matched)
+	out = ready(t, l, id, "name. g$")
 	require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
 	output(t, l, id, procmgr.OutputRequest{Wait: time.Minute})
 }

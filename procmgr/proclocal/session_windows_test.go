@@ -135,8 +135,7 @@ func TestDetachedInTheJob(t *testing.T) {
 	require.Equal(t, procmgr.Detached, out.Process.State)
 	require.Equal(t, 5, *out.Process.ExitCode)
 	require.Equal(t, procmgr.CauseExit, out.Process.EndedBy)
-	out := output(t, l, out.Process.ID, procmgr.OutputRequest{Until: "ready", Wait: long})
-	require.True(t, out.Matched, "its output is still collected")
+	out = ready(t, l, out.Process.ID, "ready")
 	pids := pidsOf(t, out.Text)
 	require.Len(t, pids, 2)
 	for pid, handle := range pids {

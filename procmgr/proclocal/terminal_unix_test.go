@@ -3,6 +3,7 @@
 package proclocal_test
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -52,8 +53,7 @@ func TestTerminalEnvironment(t *testing.T) {
 			if tt.req.Stdin == "" {
 				tt.req.Stdin = procmgr.StdinTerminal
 			}
-			out := start(t, l, tt.req)
-			require.Equal(t, tt.want+"\n", out.Text)
+			require.Equal(t, tt.want+"\n", start(t, l, tt.req).Text)
 		})
 	}
 }
@@ -72,32 +72,21 @@ func TestTerminalIsReadToItsEnd(t *testing.T) {
 	}
 }
 
-// A line editor has turned the echo off too, and shows what is typed itself.
-func TestTerminalSecretAtAPrompt(t *testing.T) {
+// A line editor has turned the echo off too, so a secret does not go to it. ctrl-c ends
+// the program in the foreground alone.
+func TestTerminalShell(t *testing.T) {
 	testenv.Programs(t, "bash")
 	l := newLocal(t, nil)
 	id := opened(t, l, procmgr.StdinTerminal, `PS1='ready \#> ' exec bash --norc --noprofile -i`)
 	ready(t, l, id, "^ready 1> $")
 	_, err := l.Input(t.Context(), id, procmgr.InputRequest{Data: []byte("hunter2"), Secret: true, Wait: 100 * time.Millisecond})
 	require.ErrorIs(t, err, procmgr.ErrNotReady)
-	// An end of file that comes before the next prompt would be lost.
-	require.Contains(t, typeLine(t, l, id, "echo $((6*7))", "^ready 2> $").Text, "\n42\n")
-	input(t, l, id, procmgr.InputRequest{Close: true})
-	require.NotContains(t, ended(t, l, id).Text, "hunter2")
-}
-
-// ctrl-c ends the program in the foreground alone.
-func TestTerminalInterrupt(t *testing.T) {
-	testenv.Programs(t, "bash")
-	l := newLocal(t, nil)
-	id := opened(t, l, procmgr.StdinTerminal, `PS1='ready \#> ' exec bash --norc --noprofile -i`)
-	ready(t, l, id, "^ready 1> $")
 	typeLine(t, l, id, "sleep 600 &", `^\[1\] \d+`)
 	typeLine(t, l, id, "sh -c 'echo go; exec sleep 600'", "^go$") // it is in the foreground when it prints
 	require.True(t, input(t, l, id, procmgr.InputRequest{Keys: []procmgr.Key{"ctrl-c"}, Wait: long, Until: "^ready 3> $"}).Matched)
-	out := typeLine(t, l, id, "jobs", "sleep 600")
-	require.Contains(t, out.Text, "Running")
+	require.Contains(t, typeLine(t, l, id, "jobs", "sleep 600").Text, "Running")
 	require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
+	require.NotContains(t, ended(t, l, id).Text, "hunter2")
 }
 
 func TestTerminalKeys(t *testing.T) {
@@ -121,7 +110,6 @@ func TestTerminalKeys(t *testing.T) {
 	id = opened(t, l, procmgr.StdinTerminal, `stty raw -echo; printf '\033[?1hready'; exec cat -v`)
 	ready(t, l, id, "ready")
 	look("^[OA^[OB^[OC^[OD^[^[OA", "up", "down", "right", "left", "alt-up")
-	require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
 }
 
 func TestTerminalPaste(t *testing.T) {
@@ -135,24 +123,19 @@ func TestTerminalPaste(t *testing.T) {
 	require.Equal(t, "one", out.Text, "no line end, no paste")
 	_, err := l.Input(t.Context(), id, procmgr.InputRequest{Data: []byte("a\x1b[201~\nrm -rf /\n")})
 	require.ErrorIs(t, err, procmgr.ErrInvalid)
-	require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
 }
 
 func TestTerminalScreen(t *testing.T) {
 	l := newLocal(t, nil)
 	id := opened(t, l, procmgr.StdinTerminal, `printf '\033[?1049h\033[2J\033[3;5Hhere'; read -r x; printf '\033[?1049l'; echo bye; exit`)
 	ready(t, l, id, "here")
-	look := func() *procmgr.Screen {
-		out := output(t, l, id, procmgr.OutputRequest{Screen: true})
-		return out.Screen
-	}
+	look := func() *procmgr.Screen { return output(t, l, id, procmgr.OutputRequest{Screen: true}).Screen }
 	s := look()
 	require.Len(t, s.Rows, 40)
 	require.Equal(t, "    here", s.Rows[2])
 	require.Equal(t, [2]int{2, 8}, [2]int{s.Row, s.Col})
 	require.True(t, s.Alternate)
-	out := output(t, l, id, procmgr.OutputRequest{})
-	require.Nil(t, out.Screen, "nobody asked for it")
+	require.Nil(t, output(t, l, id, procmgr.OutputRequest{}).Screen, "nobody asked for it")
 	input(t, l, id, procmgr.InputRequest{Keys: []procmgr.Key{"enter"}})
 	ended(t, l, id)
 	s = look()
@@ -180,13 +163,11 @@ func TestTerminalPromptBeforeTheWrite(t *testing.T) {
 	}
 }
 
-// A program that asks where the cursor is gets an answer, also while a request
-// waits for room.
+// A program that asks where the cursor is gets an answer.
 func TestTerminalReplies(t *testing.T) {
 	l := newLocal(t, nil)
 	id := opened(t, l, procmgr.StdinTerminal, `stty raw -echo; printf 'ready\033[6n\033[c'; exec cat -v`)
 	ready(t, l, id, `\^\[\[1;6R\^\[\[\?1;2c`)
-	require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
 }
 
 // What a shell on a terminal leaves in the background ends with it, unless it
@@ -240,10 +221,7 @@ func TestTerminalIsFull(t *testing.T) {
 	l := newLocal(t, nil)
 	id := opened(t, l, procmgr.StdinTerminal, "stty raw -echo; printf ready; exec sleep 600")
 	ready(t, l, id, "ready")
-	data := make([]byte, 64<<10)
-	for i := range data {
-		data[i] = 'x'
-	}
+	data := bytes.Repeat([]byte("x"), 64<<10)
 	for i := 0; ; i++ {
 		require.Less(t, i, 100, "it takes everything")
 		out := input(t, l, id, procmgr.InputRequest{Data: data})
