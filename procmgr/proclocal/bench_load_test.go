@@ -1,7 +1,6 @@
 package proclocal_test
 
 import (
-	"context"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -67,12 +66,10 @@ func BenchmarkListUnderLoad(b *testing.B) {
 	copied := make(map[string]procmgr.Process)
 	var listing, reading []time.Duration // of one slice
 
-	list := func() {
+	ask := func() {
 		began := time.Now()
-		page, err := l.List(context.Background(), procmgr.ListRequest{})
-		all := page.Processes
+		all := list(b, l)
 		listing = append(listing, time.Since(began))
-		require.NoError(b, err)
 		// The map follows when the list has become much longer or shorter.
 		if 4*len(copied) < 3*len(all) || 4*len(copied) > 5*len(all) {
 			clear(copied)
@@ -101,7 +98,7 @@ func BenchmarkListUnderLoad(b *testing.B) {
 			defer close(over)
 			flood(b, func() error { return runTrue(l) })
 		}()
-		for first, then := list, read; ; first, then = then, first {
+		for first, then := ask, read; ; first, then = then, first {
 			first()
 			then()
 			select {
@@ -119,64 +116,28 @@ func BenchmarkListUnderLoad(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// List of 1,000 processes that live and do nothing, beside the copy of as large
-// a map.
+// List of 1,000 processes that live and do nothing.
 func BenchmarkListLiving(b *testing.B) {
-	l := newLocal(b, &proclocal.Options{MaxRunning: 2000})
-	copied := make(map[string]procmgr.Process)
-	for range thousand() {
-		out, err := l.Start(context.Background(), procmgr.StartRequest{Command: "exec sleep 1000"})
-		require.NoError(b, err)
-		copied[out.Process.ID] = out.Process
+	l := unbounded(b)
+	n := len(startSleeping(b, l, thousand()))
+	for b.Loop() {
+		require.Len(b, list(b, l), n)
 	}
-	var mu sync.Mutex
-	beside.Run(b, func() {
-		page, err := l.List(context.Background(), procmgr.ListRequest{})
-		all := page.Processes
-		require.NoError(b, err)
-		require.Len(b, all, len(copied))
-	}, func() {
-		mu.Lock()
-		defer mu.Unlock()
-		all := make([]procmgr.Process, 0, len(copied))
-		for _, p := range copied {
-			all = append(all, p)
-		}
-		require.Len(b, all, len(copied))
-	})
 }
 
-// The 20 processes of a page, of few that have ended and of many, beside a look
-// at as many processes in a slice under a mutex, and a copy of 20 of them.
+// The 20 processes of a page, of few that have ended and of many.
 func BenchmarkListPage(b *testing.B) {
 	for _, n := range []int{50, 8 * thousand()} {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
-			l := newLocal(b, &proclocal.Options{MaxRunning: -1})
-			var all []procmgr.Process
+			l := newLocal(b, nil)
 			for range n {
-				out, err := l.Start(context.Background(), procmgr.StartRequest{Command: "exit", Wait: long})
-				require.NoError(b, err)
-				all = append(all, out.Process)
+				run(b, l, "exit")
 			}
-			var mu sync.Mutex
-			beside.Run(b, func() {
-				page, err := l.List(context.Background(), procmgr.ListRequest{Limit: 20})
+			for b.Loop() {
+				page, err := l.List(b.Context(), procmgr.ListRequest{Limit: 20})
 				require.NoError(b, err)
 				require.Equal(b, n, page.Total)
-			}, func() {
-				mu.Lock()
-				defer mu.Unlock()
-				total, page := 0, make([]procmgr.Process, 0, 20)
-				for i := len(all) - 1; i >= 0; i-- {
-					if all[i].State == procmgr.Exited {
-						total++
-						if len(page) < cap(page) {
-							page = append(page, all[i])
-						}
-					}
-				}
-				require.Equal(b, n, total)
-			})
+			}
 		})
 	}
 }
