@@ -15,7 +15,6 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
-	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
 
 // events reads a page that must be there.
@@ -112,24 +111,24 @@ func TestEventsOfManyChats(t *testing.T) {
 	const chats = 20
 	name := func(i int) string { return fmt.Sprint("chat", i) }
 	for i := range chats {
-		proclocal.Tell(l, name(i), retention.MaxChatEvents)
+		proclocal.Tell(l, name(i), proclocal.MaxChatEvents)
 	}
 	proclocal.Tell(l, "quiet", 2)
 	kept := 0
 	for i := range chats {
 		page := events(t, l.Chat(name(i)), procmgr.EventsRequest{Limit: all})
 		require.True(t, page.Gap)
-		require.InDelta(t, (retention.MaxEvents-2)/chats, len(page.Events), 1)
+		require.InDelta(t, (proclocal.MaxEvents-2)/chats, len(page.Events), 1)
 		kept += len(page.Events)
 	}
 	page := events(t, l.Chat("quiet"), procmgr.EventsRequest{})
 	require.False(t, page.Gap)
 	require.Len(t, page.Events, 2)
-	require.Equal(t, retention.MaxEvents, kept+2)
-	require.Len(t, events(t, l, procmgr.EventsRequest{Limit: all}).Events, retention.MaxEvents)
+	require.Equal(t, proclocal.MaxEvents, kept+2)
+	require.Len(t, events(t, l, procmgr.EventsRequest{Limit: all}).Events, proclocal.MaxEvents)
 
 	// A chat that has lost its last event says so.
-	for i := range retention.MaxEvents {
+	for i := range proclocal.MaxEvents {
 		proclocal.Tell(l, fmt.Sprint("one of many", i), 1)
 	}
 	page = events(t, l.Chat("quiet"), procmgr.EventsRequest{})
@@ -166,7 +165,7 @@ func TestEventsOracle(t *testing.T) {
 		rd := readers[r.IntN(len(readers))]
 		limit := r.IntN(400) + 1
 		page := events(t, rd.m, procmgr.EventsRequest{After: rd.next, Limit: limit})
-		oldest := max(told[rd.chat]-retention.MaxChatEvents, 0)
+		oldest := max(told[rd.chat]-proclocal.MaxChatEvents, 0)
 		require.Equal(t, rd.place < oldest, page.Gap)
 		rd.place = max(rd.place, oldest)
 		require.Len(t, page.Events, min(limit, told[rd.chat]-rd.place))
