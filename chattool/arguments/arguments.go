@@ -10,6 +10,7 @@ package arguments
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"maps"
@@ -19,8 +20,6 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/invopop/jsonschema"
 	"golang.org/x/xerrors"
 )
@@ -41,7 +40,7 @@ const described = "description"
 // field alone, the field keeps the value that the struct came with. The error
 // says what was expected.
 type argument interface {
-	decode(raw jsontext.Value) error
+	decode(raw json.RawMessage) error
 }
 
 // Decode fills the struct that args points to from the model's JSON. It is
@@ -82,8 +81,10 @@ func Decode(raw []byte, args any) error {
 	return nil
 }
 
+var errFollows = errors.New("something follows the arguments' JSON object")
+
 // object returns the members of the arguments, which should be a JSON object.
-func object(raw jsontext.Value) (members map[string]jsontext.Value, err error) {
+func object(raw json.RawMessage) (members map[string]json.RawMessage, err error) {
 	if len(raw) > maxArguments {
 		return nil, xerrors.Errorf("the arguments have %d bytes, at most %d are taken; write what is long to a file", len(raw), maxArguments)
 	}
@@ -93,21 +94,47 @@ func object(raw jsontext.Value) (members map[string]jsontext.Value, err error) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) > 0 && raw[0] == '"' { // some models encode the object twice
 		var inner string
-		if err := json.Unmarshal(raw, &inner); err != nil {
+		dec := json.NewDecoder(bytes.NewReader(raw))
+		if err := dec.Decode(&inner); err != nil {
 			return nil, invalid(err)
 		}
-		raw = jsontext.Value(strings.TrimSpace(inner))
+		if dec.More() {
+			return nil, errFollows
+		}
+		raw = json.RawMessage(strings.TrimSpace(inner))
 	}
 	switch {
 	case len(raw) == 0, string(raw) == "null":
 		return nil, nil
-	case raw[0] != '{' && !raw.IsValid():
+	case raw[0] != '{' && !json.Valid(raw):
 		return nil, xerrors.Errorf("the arguments must be a JSON object, and begin with %.60q", []byte(raw))
 	case raw[0] != '{':
 		return nil, xerrors.Errorf("the arguments must be a JSON object, not %s", kind(raw))
 	}
-	if err := json.Unmarshal(raw, &members); err != nil {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	members = make(map[string]json.RawMessage)
+	_, err = dec.Token()
+	for err == nil && dec.More() {
+		var key json.Token
+		if key, err = dec.Token(); err != nil {
+			break
+		}
+		name := key.(string) // within an object, the decoder takes nothing else
+		if _, ok := members[name]; ok {
+			return nil, xerrors.Errorf("the argument %.60q is there twice", name)
+		}
+		var value json.RawMessage
+		err = dec.Decode(&value)
+		members[name] = value
+	}
+	if err == nil {
+		_, err = dec.Token() // the brace
+	}
+	if err != nil {
 		return nil, invalid(err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errFollows
 	}
 	return members, nil
 }
@@ -116,12 +143,6 @@ func object(raw jsontext.Value) (members map[string]jsontext.Value, err error) {
 func invalid(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("the arguments end in the middle: your answer was cut off, most likely at its limit of tokens. Nothing was done; make the call again, and write what is long to a file in parts")
-	}
-	if wrong, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		if errors.Is(err, jsontext.ErrDuplicateName) {
-			return xerrors.Errorf("the argument %.60q is there twice", wrong.JSONPointer.LastToken())
-		}
-		err = wrong.Err
 	}
 	return xerrors.Errorf("the arguments are not valid JSON: %w", err)
 }
@@ -150,8 +171,8 @@ func unknown(name string, fields []field) error {
 }
 
 // kind names the type of a valid JSON value, for an error.
-func kind(raw jsontext.Value) string {
-	switch raw.Kind() {
+func kind(raw json.RawMessage) string {
+	switch raw[0] {
 	case '{':
 		return "an object"
 	case '[':

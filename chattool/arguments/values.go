@@ -1,6 +1,8 @@
 package arguments
 
 import (
+	"bytes"
+	"encoding/json"
 	"math"
 	"reflect"
 	"regexp"
@@ -8,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/chattool/internal/wording"
@@ -19,23 +19,32 @@ import (
 // Text is a string.
 type Text string
 
-func (t *Text) decode(raw jsontext.Value) error {
-	if raw.Kind() != '"' {
+func (t *Text) decode(raw json.RawMessage) error {
+	if raw[0] != '"' {
 		return xerrors.Errorf("got %s, want a string", kind(raw))
 	}
-	return json.Unmarshal(raw, (*string)(t))
+	if err := json.Unmarshal(raw, (*string)(t)); err != nil {
+		return xerrors.Errorf("not a valid string: %w", err)
+	}
+	// encoding/json turns half of a surrogate pair into U+FFFD. The command
+	// would then differ from the one that the model sent.
+	if strings.ContainsRune(string(*t), '\uFFFD') && !bytes.ContainsRune(raw, '\uFFFD') && !bytes.Contains(bytes.ToLower(raw), []byte(`\ufffd`)) {
+		return xerrors.New("got half of a surrogate pair, want a string of whole characters")
+	}
+	return nil
 }
 
 // scalar returns the text of a string, or of another plain value as it is
 // written, without the space around it. Models send numbers and booleans in
 // both forms. ok is false for a list and an object.
-func scalar(raw jsontext.Value) (value string, ok bool) {
-	switch raw.Kind() {
+func scalar(raw json.RawMessage) (value string, ok bool) {
+	switch raw[0] {
 	case '{', '[':
 		return "", false
 	case '"':
-		err := json.Unmarshal(raw, &value)
-		return strings.TrimSpace(value), err == nil
+		var text Text
+		err := text.decode(raw)
+		return strings.TrimSpace(string(text)), err == nil
 	}
 	return string(raw), true
 }
@@ -45,11 +54,11 @@ const maxWritten = 60
 
 // unwanted returns the error for a value, as the model wrote it. A string that is cut
 // still ends with its quote.
-func unwanted(raw jsontext.Value, want string) error {
+func unwanted(raw json.RawMessage, want string) error {
 	got := string(raw)
 	switch {
 	case len(raw) <= maxWritten:
-	case raw.Kind() != '"':
+	case raw[0] != '"':
 		got = kind(raw)
 	default:
 		got = strings.ToValidUTF8(got[:maxWritten], "") + `…"`
@@ -58,7 +67,7 @@ func unwanted(raw jsontext.Value, want string) error {
 }
 
 // whole reads a whole number of at least least; ok is false if there is none.
-func whole[T ~int | ~int64](raw jsontext.Value, least, most int64, want string, into *T) error {
+func whole[T ~int | ~int64](raw json.RawMessage, least, most int64, want string, into *T) error {
 	value, ok := scalar(raw)
 	if ok && value == "" {
 		return nil
@@ -81,7 +90,7 @@ func whole[T ~int | ~int64](raw jsontext.Value, least, most int64, want string, 
 // Offset is an offset in the output, in bytes; "" leaves it alone.
 type Offset int64
 
-func (o *Offset) decode(raw jsontext.Value) error {
+func (o *Offset) decode(raw json.RawMessage) error {
 	return whole(raw, 0, math.MaxInt64, "want a whole number such as 0 or the next_offset of an earlier result", o)
 }
 
@@ -89,28 +98,28 @@ func (o *Offset) decode(raw jsontext.Value) error {
 // alone.
 type Line int64
 
-func (l *Line) decode(raw jsontext.Value) error {
+func (l *Line) decode(raw json.RawMessage) error {
 	return whole(raw, math.MinInt64, math.MaxInt64, "want the number of a line, such as 120, or -50 for the last 50", l)
 }
 
 // Lines is how many lines; "" leaves it alone.
 type Lines int64
 
-func (l *Lines) decode(raw jsontext.Value) error {
+func (l *Lines) decode(raw json.RawMessage) error {
 	return whole(raw, 1, math.MaxInt64, "want how many lines, such as 200", l)
 }
 
 // Port is a TCP port; "" leaves it alone.
 type Port int
 
-func (p *Port) decode(raw jsontext.Value) error {
+func (p *Port) decode(raw json.RawMessage) error {
 	return whole(raw, 1, 65535, "want a port from 1 to 65535", p)
 }
 
 // Tokens is a number of tokens, such as 4000 or "4k"; "" leaves it alone.
 type Tokens int
 
-func (t *Tokens) decode(raw jsontext.Value) error {
+func (t *Tokens) decode(raw json.RawMessage) error {
 	value, ok := scalar(raw)
 	if ok && value == "" {
 		return nil
@@ -131,7 +140,7 @@ func (t *Tokens) decode(raw jsontext.Value) error {
 // Flag is a boolean; "" leaves it alone.
 type Flag bool
 
-func (f *Flag) decode(raw jsontext.Value) error {
+func (f *Flag) decode(raw json.RawMessage) error {
 	value, ok := scalar(raw)
 	switch strings.ToLower(value) {
 	case "true", "yes", "on":
@@ -152,7 +161,7 @@ type ProcessID string
 
 var processID = regexp.MustCompile(`^[A-Za-z0-9_-]*$`)
 
-func (p *ProcessID) decode(raw jsontext.Value) error {
+func (p *ProcessID) decode(raw json.RawMessage) error {
 	value, ok := scalar(raw)
 	switch {
 	case !ok || kind(raw) == "a boolean":
@@ -171,7 +180,7 @@ func (p *ProcessID) decode(raw jsontext.Value) error {
 // SignalName is a signal, by this package's name for it or by the system's.
 type SignalName procmgr.Signal
 
-func (s *SignalName) decode(raw jsontext.Value) error {
+func (s *SignalName) decode(raw json.RawMessage) error {
 	value, _ := scalar(raw)
 	switch strings.TrimPrefix(strings.ToUpper(value), "SIG") {
 	case "TERMINATE", "TERM", "15":
@@ -189,7 +198,7 @@ func (s *SignalName) decode(raw jsontext.Value) error {
 // StdinKind is the stdin of a command, by the model's name for it.
 type StdinKind procmgr.Stdin
 
-func (k *StdinKind) decode(raw jsontext.Value) error {
+func (k *StdinKind) decode(raw json.RawMessage) error {
 	value, _ := scalar(raw)
 	switch strings.ToLower(value) {
 	case "", "empty", "none", "closed":
@@ -207,9 +216,9 @@ func (k *StdinKind) decode(raw jsontext.Value) error {
 // ones. One key may come without the list.
 type KeyList []procmgr.Key
 
-func (ks *KeyList) decode(raw jsontext.Value) error {
-	if raw.Kind() == '"' {
-		raw = jsontext.Value("[" + string(raw) + "]")
+func (ks *KeyList) decode(raw json.RawMessage) error {
+	if raw[0] == '"' {
+		raw = json.RawMessage("[" + string(raw) + "]")
 	}
 	var names []string
 	if err := json.Unmarshal(raw, &names); err != nil {
@@ -258,20 +267,20 @@ func keyOf(name string) procmgr.Key {
 // without the list, and the whole of it as a string.
 type List[T any] []T
 
-func (l *List[T]) decode(raw jsontext.Value) error {
-	if inner, _ := scalar(raw); raw.Kind() == '"' && jsontext.Value(inner).IsValid() {
-		raw = jsontext.Value(inner)
+func (l *List[T]) decode(raw json.RawMessage) error {
+	if inner, _ := scalar(raw); raw[0] == '"' && json.Valid([]byte(inner)) {
+		raw = json.RawMessage(inner)
 	}
-	if raw.Kind() == '{' {
-		raw = jsontext.Value("[" + string(raw) + "]")
+	if raw[0] == '{' {
+		raw = json.RawMessage("[" + string(raw) + "]")
 	}
-	var each []jsontext.Value
+	var each []json.RawMessage
 	if err := json.Unmarshal(raw, &each); err != nil {
 		return xerrors.Errorf("got %s, want a list of objects", kind(raw))
 	}
 	*l = make(List[T], len(each))
 	for i, r := range each {
-		if r.Kind() != '{' {
+		if r[0] != '{' {
 			return xerrors.Errorf("item %d: got %s, want an object", i+1, kind(r))
 		}
 		if err := Decode(r, &(*l)[i]); err != nil {
@@ -296,7 +305,7 @@ type Duration time.Duration
 // the next one.
 var amount = regexp.MustCompile(`^(\d+\.?\d*|\.\d+)\s*(?:(milliseconds?|msecs?|ms)|(s)(?:econds?|ecs?)?|(m)(?:inutes?|ins?)?|(h)(?:ours?|rs?)?)\.?[\s,]*(?:and )?`)
 
-func (d *Duration) decode(raw jsontext.Value) error {
+func (d *Duration) decode(raw json.RawMessage) error {
 	value, ok := scalar(raw)
 	if !ok || kind(raw) == "a boolean" {
 		return xerrors.Errorf(`got %s, want a duration such as "30s" or "1m30s"`, kind(raw))

@@ -238,7 +238,7 @@ var arrows = []arrow{
 	{
 		dir:     "chattool/arguments",
 		module:  []string{"chattool/internal/wording", "procmgr"},
-		outside: []string{jsonschema, strictJSON, xerrors},
+		outside: []string{jsonschema, xerrors},
 		why:     "it reads what a model sends; which tool takes which argument is the toolset's to say",
 	},
 	{
