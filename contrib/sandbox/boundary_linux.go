@@ -144,5 +144,5 @@ func (e *boundary) wrap(dir string, argv, environ []string) (wrapped, outer []st
 	// bwrap closes descriptor 3, and only what it starts has the input of the shell.
 	wrapped = append(wrapped, "--", starterPath, e.programs.sh, "-c", `exec "$@" <&3 3<&-`, "sh", e.programs.env, "--default-signal=INT,QUIT")
 	wrapped = append(wrapped, inner...)
-	return slices.Concat(wrapped, []string{shellFor(argv[0], environ)}, argv[1:]), outer, nil
+	return slices.Concat(wrapped, []string{shellPath(argv[0])}, argv[1:]), outer, nil
 }

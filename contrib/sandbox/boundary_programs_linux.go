@@ -169,34 +169,13 @@ func splitEnviron(environ []string) (outer, inner []string) {
 	return outer, inner
 }
 
-// shellFor returns the name by which the shell is started in the box. It is found on
-// this program's PATH, as without a box. So its name alone, which it takes for $0, does
-// only if the PATH of the command leads to the same file.
-func shellFor(name string, environ []string) string {
-	own, err := exec.LookPath(name)
-	if err != nil {
-		return name // as without a box, the start fails
-	}
-	if own, err = filepath.Abs(own); err != nil {
-		return name
-	}
-	var path string
-	for _, kv := range environ {
-		if value, ok := strings.CutPrefix(kv, "PATH="); ok {
-			path = value
+// shellPath returns the path of the shell, which is found on this program's PATH, as
+// without a box. The PATH of the command may lead to another file.
+func shellPath(name string) string {
+	if path, err := exec.LookPath(name); err == nil {
+		if path, err = filepath.Abs(path); err == nil {
+			return path
 		}
 	}
-	for _, dir := range filepath.SplitList(path) {
-		if !filepath.IsAbs(dir) {
-			break // it is another file in another directory
-		}
-		candidate := filepath.Join(dir, name)
-		if info, err := os.Stat(candidate); err == nil && info.Mode().IsRegular() && unix.Access(candidate, unix.X_OK) == nil {
-			if candidate == own {
-				return name
-			}
-			break
-		}
-	}
-	return own
+	return name // as without a box, the start fails
 }
