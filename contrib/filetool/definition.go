@@ -1,8 +1,6 @@
 package filetool
 
 import (
-	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/toolproc/toolproc/chattool/arguments"
@@ -78,8 +76,10 @@ func (s *Set) fill(description string) string {
 	return strings.NewReplacer("{read_file}", s.names.read, "{write_file}", s.names.write, "{edit_files}", s.names.edit).Replace(description)
 }
 
-// hint returns a call of read_file as a model would make it.
-func (s *Set) hint(path string, offset int64) string {
-	quoted, _ := json.Marshal(path) // a string can always be written
-	return fmt.Sprintf(`%s {"path":%s,"offset":%d}`, s.names.read, quoted, offset)
+// readCall returns a call of read_file as a model would make it.
+func (s *Set) readCall(path string, offset int64) string {
+	return s.names.read + " " + encode(struct {
+		Path   string `json:"path"`
+		Offset int64  `json:"offset,omitempty"`
+	}{path, offset})
 }

@@ -165,8 +165,8 @@ func (o resultObject) text(r report) string {
 	add(r.Written != nil && !o.Created, "replaced")
 	add(r.Edited != nil, "replaced %s", counted(o.Places, "place", "places"))
 	if o.Lines != nil {
-		add(true, "%s lines in all", grouped(*o.Lines))
-		add(true, "%s bytes", grouped(*o.Size))
+		add(true, "%d lines in all", *o.Lines)
+		add(true, "%d bytes", *o.Size)
 	}
 	add(o.Encoding != "", "%s", oneLine(o.Encoding))
 	add(o.LineEnds != "", "line ends %s", oneLine(o.LineEnds))
@@ -242,26 +242,15 @@ func counted(n int, one, many string) string {
 	return strconv.Itoa(n) + " " + many
 }
 
-// grouped writes a number with a comma before each three digits.
-func grouped(n int64) string {
-	digits := strconv.FormatInt(n, 10)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
-}
-
 // masked tells of values that are masked in a result. It is "" if there are none.
 func masked(names []string) string {
 	switch n := len(names); {
 	case n == 0:
 		return ""
-	case n == 1:
-		return "The value of " + oneLine(names[0]) + " is masked in the output, not in files: commands see what is really there."
 	case n > mostNamed:
 		names = append(names[:mostNamed:mostNamed], "others")
 	}
-	return "The values of " + oneLine(strings.Join(names, ", ")) + " are masked in the output, not in files: commands see what is really there."
+	return "Masked in the output, not in files: " + oneLine(strings.Join(names, ", ")) + ". Commands see what is really there."
 }
 
 // encode returns one JSON object on one line, in which < and & stay as they are: it is for

@@ -80,12 +80,7 @@ func (s *Set) Definitions() []Definition {
 
 // FileTools returns the tools as toolset.Options.Files has them.
 func (s *Set) FileTools() toolset.FileTools {
-	return toolset.FileTools{Read: s.names.read, ReadCall: func(path string, offset int64) string {
-		return s.names.read + " " + encode(struct {
-			Path   string `json:"path"`
-			Offset int64  `json:"offset,omitempty"`
-		}{path, offset})
-	}}
+	return toolset.FileTools{Read: s.names.read, ReadCall: s.readCall}
 }
 
 // Call carries out one call. It never panics, and always returns a result for the

@@ -264,7 +264,7 @@ func TestWriteTells(t *testing.T) {
 	}
 	require.NoError(t, os.Truncate(filepath.Join(dir, "f"), 300<<20))
 	_, got = call(t, s, "write_file", `{"path":"f","content":"x\n","overwrite":true}`)
-	require.Contains(t, got["note"], "It replaced a file of 314,572,800 bytes")
+	require.Contains(t, got["note"], "It replaced a file of 314572800 bytes")
 }
 
 // A file that is gone can be made anew.

@@ -67,7 +67,7 @@ func (s *Set) showRead(path string, r *report) {
 	}
 	if next <= res.Total && len(res.Lines) > 0 {
 		r.NextOffset = next
-		r.add("%s reads on", s.hint(path, next))
+		r.add("%s reads on", s.readCall(path, next))
 	}
 	if res.Partial {
 		r.add("The file is too large to be read to its end, and has more lines than these; a command finds more, such as grep or tail")
@@ -157,7 +157,7 @@ func (s *Set) write(ctx context.Context, c Call) report {
 	switch was := res.Before; {
 	case res.Created:
 	case was.Total == 0 && was.Size > 0: // too large to be counted
-		rep.add("It replaced a file of %s bytes", grouped(was.Size))
+		rep.add("It replaced a file of %d bytes", was.Size)
 	default:
 		rep.add("It replaced a file of %s", counted(int(was.Total), "line", "lines"))
 	}

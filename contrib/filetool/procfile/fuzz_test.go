@@ -35,7 +35,7 @@ func FuzzEdit(f *testing.F) {
 		f.Add(tt.file, tt.search, tt.replace, tt.all)
 	}
 	dir := f.TempDir()
-	l, err := procfile.NewLocal(&procfile.LocalOptions{Root: dir, NoRedact: true})
+	l, err := procfile.NewLocal(&procfile.LocalOptions{Root: dir})
 	require.NoError(f, err)
 	f.Cleanup(func() { require.NoError(f, l.Close()) })
 	f.Fuzz(func(t *testing.T, file, search, replace string, all bool) {

@@ -33,8 +33,6 @@ type LocalOptions struct {
 	// secrets, values and lines of 16 bytes or more. A value is masked as it is, and in no
 	// other form, such as base64. A Value of fewer than 4 bytes is procmgr.ErrInvalid.
 	Redact []Secret
-	// NoRedact masks nothing, and Redact counts for nothing.
-	NoRedact bool
 }
 
 // A Secret is a value that is masked: [withheld: Name] stands in its place.
@@ -50,7 +48,6 @@ type Local struct {
 	limits bool // write counts
 	rules  rules
 	redact secrets
-	mask   bool
 	turn   chan struct{} // held by the call that writes, which has answers
 
 	answers answers
@@ -79,7 +76,7 @@ func newLocal(opts *LocalOptions) (_ *Local, err error) {
 	if opts != nil {
 		o = *opts
 	}
-	l := &Local{mask: !o.NoRedact, limits: o.Sandbox != nil, redact: slices.Clone(o.Redact), turn: make(chan struct{}, 1)}
+	l := &Local{limits: o.Sandbox != nil, redact: slices.Clone(o.Redact), turn: make(chan struct{}, 1)}
 	defer func() {
 		if err != nil {
 			_ = l.Close() // the error says more

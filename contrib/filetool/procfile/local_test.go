@@ -271,12 +271,6 @@ func TestRedactEnvironment(t *testing.T) {
 	for _, line := range res.Lines[2:] {
 		require.NotContains(t, line.Text, "withheld")
 	}
-	plain, err := procfile.NewLocal(&procfile.LocalOptions{Root: dir, NoRedact: true})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, plain.Close()) })
-	res, err = plain.Read(t.Context(), procfile.ReadRequest{Path: "f"})
-	require.NoError(t, err)
-	require.Empty(t, res.Redacted)
 	_, err = procfile.NewLocal(&procfile.LocalOptions{Redact: []procfile.Secret{{Name: "X", Value: "abc"}}})
 	require.ErrorIs(t, err, procmgr.ErrInvalid)
 }

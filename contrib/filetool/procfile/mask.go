@@ -26,9 +26,6 @@ type secrets []Secret
 // secrets returns the values of LocalOptions.Redact, and those that envpolicy's default
 // policy withholds from commands.
 func (l *Local) secrets() secrets {
-	if !l.mask {
-		return nil
-	}
 	env := os.Environ()
 	passed, withheld := envpolicy.Policy{}.Apply(env)
 	public := make(map[string]bool, len(passed))
