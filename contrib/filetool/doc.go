@@ -26,8 +26,9 @@
 //
 // # Results
 //
-// [Result].Report has the facts of a result, for a program. Content has them for the
-// model, in Options.Format. In JSON the object has
+// A result is that of package toolset. In its Report are Success, Error, Denied, Output,
+// NextOffset and Notes. Content has the facts for the model, in Options.Format. In JSON the
+// object has
 //
 //	success        whether the call has done its work
 //	output         the lines: each its number, a tab, its text and \n
@@ -54,7 +55,7 @@
 // Values of secrets that the Files know are masked, [withheld: NAME], and a note names
 // them. A text that would write such words into a file is refused.
 //
-// [Result].IsError is set if the tool could not do its work, as for a file that is
+// IsError is set if the tool could not do its work, as for a file that is
 // missing. A denied call is no error.
 //
 // # Testing

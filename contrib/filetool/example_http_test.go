@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 
+	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/contrib/filetool"
 	"github.com/toolproc/toolproc/contrib/filetool/filehttp"
 	"github.com/toolproc/toolproc/contrib/filetool/procfile"
@@ -45,7 +46,7 @@ func ExampleNew_remote() {
 	}
 	defer client.Close()
 	set := filetool.New(client, nil)
-	res := set.Call(context.Background(), filetool.Call{Name: "write_file", Arguments: json.RawMessage(`{"path":"notes/a.txt","content":"hello\n"}`)})
-	fmt.Println(res.Report.Success, res.Report.Written.Created)
-	// Output: true true
+	res := set.Call(context.Background(), toolset.Call{Name: "write_file", Arguments: json.RawMessage(`{"path":"notes/a.txt","content":"hello\n"}`)})
+	fmt.Println(res.Content)
+	// Output: {"success":true,"lines":1,"size":6,"created":true}
 }

@@ -32,7 +32,7 @@ func ExampleNew() {
 
 	set := filetool.New(files, &filetool.Options{Format: toolset.FormatText})
 	call := func(name, arguments string) {
-		res := set.Call(context.Background(), filetool.Call{Name: name, Arguments: json.RawMessage(arguments)})
+		res := set.Call(context.Background(), toolset.Call{Name: name, Arguments: json.RawMessage(arguments)})
 		fmt.Println(res.Content)
 	}
 	call("write_file", `{"path":"hello.txt","content":"Hello\nworld\n"}`)
@@ -80,9 +80,9 @@ func ExampleSet_FileTools() {
 	}
 	res := set.Call(ctx, toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"command":"cat f.txt"}`)})
 	fmt.Println(res.Report.Notes)
-	read := fileSet.Call(ctx, filetool.Call{Name: "read_file", Arguments: json.RawMessage(`{"path":"f.txt"}`)})
+	read := fileSet.Call(ctx, toolset.Call{Name: "read_file", Arguments: json.RawMessage(`{"path":"f.txt"}`)})
 	fmt.Print(*read.Report.Output)
-	read = fileSet.Call(ctx, filetool.Call{Name: "read_file", Arguments: json.RawMessage(`{"path":"/etc/passwd"}`)})
+	read = fileSet.Call(ctx, toolset.Call{Name: "read_file", Arguments: json.RawMessage(`{"path":"/etc/passwd"}`)})
 	fmt.Println(read.IsError)
 	// Output:
 	// execute

@@ -28,9 +28,7 @@ type Options struct {
 	// asked for each call of a tool.
 	Approve func(ctx context.Context, q Question) (toolset.Verdict, error)
 	// OnResult and Intercept are as in toolset.Options, so that a trace or a page gets the
-	// calls of both. The Result that they see has Content and IsError, and in its Report
-	// Success, Error, Denied, Output and Notes. What Intercept returns in another Content
-	// and IsError is the result.
+	// calls of both.
 	OnResult  func(ctx context.Context, c toolset.Call, r toolset.Result)
 	Intercept func(ctx context.Context, c toolset.Call, next func(context.Context) toolset.Result) toolset.Result
 }

@@ -14,30 +14,14 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// A Report has the facts of a result, for a program.
-type Report struct {
-	// Success is whether the call has done its work.
-	Success bool
-	// Error says in words what went wrong, and is "" if nothing did.
-	Error string
-	// Denied is true if Options.Approve denied the call, so that nothing was done.
-	Denied bool
-	// Read, Written and Edited are the result of the Files: that of the tool that was
-	// called, if it has done its work, and otherwise nil.
-	Read    *procfile.ReadResult
-	Written *procfile.WriteResult
-	Edited  *procfile.EditResult
-	// Output is the text as the model reads it. It is nil if there is none.
-	Output *string
-	// NextOffset is the offset that reads on from here, and 0 if there is no more.
-	NextOffset int64
-	// Notes say what to know and what to do next, one after the other.
-	Notes []string
-}
-
 // A report is a result that a tool is making.
 type report struct {
-	Report
+	toolset.Report
+	// That of the tool that was called, if it has done its work.
+	read    *procfile.ReadResult
+	written *procfile.WriteResult
+	edited  *procfile.EditResult
+
 	isError bool
 	path    string // where the file is, if the call names it otherwise
 	budget  budget
@@ -97,14 +81,14 @@ type resultObject struct {
 	LineEnds   string  `json:"line_ends,omitempty"`
 	Created    bool    `json:"created,omitempty"`
 	Places     int     `json:"places,omitempty"`
-	NextOffset int64   `json:"next_offset,omitempty"`
+	NextOffset *int64  `json:"next_offset,omitempty"`
 	Error      string  `json:"error,omitempty"`
 	Denied     bool    `json:"denied,omitempty"`
 	Note       string  `json:"note,omitempty"`
 }
 
 // finish makes the result of a report, within its budget.
-func (s *Set) finish(r report) Result {
+func (s *Set) finish(r report) toolset.Result {
 	r.Success = r.Error == ""
 	content := s.render(r)
 	if r.fit != nil && !r.budget.fits(content) {
@@ -114,7 +98,7 @@ func (s *Set) finish(r report) Result {
 	if r.shown != nil {
 		r.shown(r)
 	}
-	return Result{Content: content, Report: r.Report, IsError: r.isError}
+	return toolset.Result{Content: content, Report: r.Report, IsError: r.isError}
 }
 
 func (s *Set) render(r report) string {
@@ -132,13 +116,13 @@ func (s *Set) render(r report) string {
 		}
 	}
 	switch {
-	case r.Read != nil:
-		about(r.Read.FileInfo)
-	case r.Written != nil:
-		about(r.Written.FileInfo)
-		o.Created = r.Written.Created
-	case r.Edited != nil:
-		for _, f := range r.Edited.Files {
+	case r.read != nil:
+		about(r.read.FileInfo)
+	case r.written != nil:
+		about(r.written.FileInfo)
+		o.Created = r.written.Created
+	case r.edited != nil:
+		for _, f := range r.edited.Files {
 			o.Places += f.Places
 		}
 	}
@@ -158,19 +142,21 @@ func (o resultObject) text(r report) string {
 	}
 	add(o.Denied, "denied")
 	add(!o.Success && !o.Denied, "failed")
-	if r.Read != nil && len(r.Read.Lines) > 0 {
-		add(true, "lines %d to %d", r.Read.From, r.Read.From+int64(len(r.Read.Lines))-1)
+	if r.read != nil && len(r.read.Lines) > 0 {
+		add(true, "lines %d to %d", r.read.From, r.read.From+int64(len(r.read.Lines))-1)
 	}
 	add(o.Created, "created")
-	add(r.Written != nil && !o.Created, "replaced")
-	add(r.Edited != nil, "replaced %s", counted(o.Places, "place", "places"))
+	add(r.written != nil && !o.Created, "replaced")
+	add(r.edited != nil, "replaced %s", counted(o.Places, "place", "places"))
 	if o.Lines != nil {
 		add(true, "%d lines in all", *o.Lines)
 		add(true, "%d bytes", *o.Size)
 	}
 	add(o.Encoding != "", "%s", oneLine(o.Encoding))
 	add(o.LineEnds != "", "line ends %s", oneLine(o.LineEnds))
-	add(o.NextOffset > 0, "next_offset %d", o.NextOffset)
+	if o.NextOffset != nil {
+		add(true, "next_offset %d", *o.NextOffset)
+	}
 	var b strings.Builder
 	b.WriteString(strings.Join(facts, " · "))
 	line := func(what, text string) {

@@ -15,23 +15,6 @@ import (
 	"github.com/toolproc/toolproc/contrib/filetool/procfile"
 )
 
-type (
-	// Definition describes a tool, as in package toolset.
-	Definition = toolset.Definition
-	// Call is a call of a tool, as in package toolset.
-	Call = toolset.Call
-)
-
-// A Result is the outcome of a call.
-type Result struct {
-	// Content is the text for the model, in Options.Format.
-	Content string
-	// Report has the facts of Content, for a program.
-	Report Report
-	// IsError reports that the tool could not do its work.
-	IsError bool
-}
-
 // A Set is the three tools, for one conversation. It is safe for concurrent use.
 type Set struct {
 	files   procfile.Files
@@ -44,8 +27,8 @@ type Set struct {
 
 // A tool is one tool of a Set.
 type tool struct {
-	def Definition
-	run func(ctx context.Context, c Call) report
+	def toolset.Definition
+	run func(ctx context.Context, c toolset.Call) report
 }
 
 // New returns the tools for some files. opts may be nil, and is copied.
@@ -56,8 +39,8 @@ func New(files procfile.Files, opts *Options) *Set {
 	}
 	s.names, s.mistake = ownNames.rename(s.opts.Names)
 	s.opts.Names = nil
-	define := func(name, description string, args any, parallel bool, run func(context.Context, Call) report) {
-		s.tools = append(s.tools, tool{run: run, def: Definition{
+	define := func(name, description string, args any, parallel bool, run func(context.Context, toolset.Call) report) {
+		s.tools = append(s.tools, tool{run: run, def: toolset.Definition{
 			Name: name, Description: s.fill(description), Schema: arguments.Schema(args, s.fill), Parallel: parallel,
 		}})
 	}
@@ -69,8 +52,8 @@ func New(files procfile.Files, opts *Options) *Set {
 
 // Definitions returns the tools for a model's provider: read_file, write_file and
 // edit_files, in this order and by their names in Options.Names.
-func (s *Set) Definitions() []Definition {
-	defs := make([]Definition, len(s.tools))
+func (s *Set) Definitions() []toolset.Definition {
+	defs := make([]toolset.Definition, len(s.tools))
 	for i, t := range s.tools {
 		defs[i] = t.def
 		defs[i].Schema = slices.Clone(t.def.Schema)
@@ -85,48 +68,39 @@ func (s *Set) FileTools() toolset.FileTools {
 
 // Call carries out one call. It never panics, and always returns a result for the
 // model.
-func (s *Set) Call(ctx context.Context, c Call) (res Result) {
+func (s *Set) Call(ctx context.Context, c toolset.Call) (res toolset.Result) {
 	if s.opts.Intercept == nil {
 		return s.carryOut(ctx, c)
 	}
 	var once sync.Once
-	var ours Result
+	var ours toolset.Result
 	defer func() {
 		if p := recover(); p != nil {
 			once.Do(func() { ours = s.panicked(p) })
 			res = ours
 		}
 	}()
-	last := s.opts.Intercept(ctx, c, func(ctx context.Context) toolset.Result {
+	res = s.opts.Intercept(ctx, c, func(ctx context.Context) toolset.Result {
 		once.Do(func() { ours = s.carryOut(ctx, c) })
-		return ours.shared()
+		return ours
 	})
 	once.Do(func() {}) // next carries out nothing any more
-	res = ours
-	res.Content, res.IsError = last.Content, last.IsError
 	return res
 }
 
-// shared returns a result as the functions of toolset.Options know it.
-func (r Result) shared() toolset.Result {
-	return toolset.Result{Content: r.Content, IsError: r.IsError, Report: toolset.Report{
-		Success: r.Report.Success, Error: r.Report.Error, Denied: r.Report.Denied, Output: r.Report.Output, Notes: r.Report.Notes,
-	}}
-}
-
-func (s *Set) panicked(p any) Result {
+func (s *Set) panicked(p any) toolset.Result {
 	return s.finish(refuse("the tool failed unexpectedly: %s. Read the file before you go on", clip(fmt.Sprint(p))))
 }
 
 // carryOut carries out one call.
-func (s *Set) carryOut(ctx context.Context, c Call) (res Result) {
+func (s *Set) carryOut(ctx context.Context, c toolset.Call) (res toolset.Result) {
 	defer func() {
 		if p := recover(); p != nil {
 			res = s.panicked(p)
 		}
 		if s.opts.OnResult != nil {
 			defer func() { _ = recover() }() // a panic of it is none of the model's business
-			s.opts.OnResult(ctx, c, res.shared())
+			s.opts.OnResult(ctx, c, res)
 		}
 	}()
 	if s.mistake != nil {
@@ -145,7 +119,7 @@ func (s *Set) carryOut(ctx context.Context, c Call) (res Result) {
 
 // begin reads the arguments of a call. If ok is false, the report says why the call
 // is over, with an example of arguments: models know other names and shapes.
-func (s *Set) begin(ctx context.Context, c Call, name, example string, args any) (rep report, ok bool) {
+func (s *Set) begin(ctx context.Context, c toolset.Call, name, example string, args any) (rep report, ok bool) {
 	if err := arguments.Decode(c.Arguments, args); err != nil {
 		return refuse("%s: %s; for example %s", name, clip(err.Error()), example), false
 	}
@@ -156,7 +130,7 @@ func (s *Set) begin(ctx context.Context, c Call, name, example string, args any)
 }
 
 // ask asks Options.Approve about a call.
-func (s *Set) ask(ctx context.Context, c Call, reads, writes []string, undone string) (rep report, ok bool) {
+func (s *Set) ask(ctx context.Context, c toolset.Call, reads, writes []string, undone string) (rep report, ok bool) {
 	if s.opts.Approve == nil {
 		return rep, true
 	}

@@ -10,6 +10,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/contrib/filetool/procfile"
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -18,7 +19,7 @@ import (
 const mostNamed = 8
 
 // read reads a file.
-func (s *Set) read(ctx context.Context, c Call) report {
+func (s *Set) read(ctx context.Context, c toolset.Call) report {
 	var args readArgs
 	if rep, ok := s.begin(ctx, c, s.names.read, readExample, &args); !ok {
 		return rep
@@ -35,14 +36,14 @@ func (s *Set) read(ctx context.Context, c Call) report {
 		return s.failed(err, "nothing was read")
 	}
 	rep := report{budget: s.opts.allow(int(args.MaxOutput)), path: elsewhere(path, res.Path)}
-	rep.Read = &res
+	rep.read = &res
 	rep.fit = func(r *report) { s.shorten(path, r) }
 	s.showRead(path, &rep)
 	rep.shown = func(r report) {
-		if r.Read.Partial {
+		if r.read.Partial {
 			return // nobody has seen all of it
 		}
-		s.memory.saw(path, r.Read.FileInfo, false, procfile.Hunk{From: r.Read.From, Lines: r.Read.Lines})
+		s.memory.saw(path, r.read.FileInfo, false, procfile.Hunk{From: r.read.From, Lines: r.read.Lines})
 	}
 	return rep
 }
@@ -58,15 +59,15 @@ func elsewhere(asked, is string) string {
 
 // showRead lays out the lines of a report, and the notes on them.
 func (s *Set) showRead(path string, r *report) {
-	res := r.Read
+	res := r.read
 	text := lines(res.From, res.Lines)
-	r.Output, r.Notes, r.NextOffset = &text, nil, 0
+	r.Output, r.Notes, r.NextOffset = &text, nil, nil
 	next := res.From + int64(len(res.Lines))
 	if res.Total == 0 {
 		r.add("The file is empty.")
 	}
 	if next <= res.Total && len(res.Lines) > 0 {
-		r.NextOffset = next
+		r.NextOffset = &next
 		r.add("%s reads on", s.readCall(path, next))
 	}
 	if res.Partial {
@@ -102,7 +103,7 @@ func lines(from int64, all []procfile.Line) string {
 
 // shorten leaves out lines at the end until the result fits. One line stays.
 func (s *Set) shorten(path string, r *report) {
-	whole := *r.Read
+	whole := *r.read
 	n := s.fitting(r, len(whole.Lines), func(n int) { s.cutTo(path, r, whole, n) })
 	s.cutTo(path, r, whole, min(max(n, 1), len(whole.Lines)))
 }
@@ -118,12 +119,12 @@ func (s *Set) fitting(r *report, most int, show func(n int)) int {
 // cutTo lays out the first lines of a report.
 func (s *Set) cutTo(path string, r *report, whole procfile.ReadResult, n int) {
 	whole.Lines = whole.Lines[:n]
-	r.Read = &whole
+	r.read = &whole
 	s.showRead(path, r)
 }
 
 // write writes a file.
-func (s *Set) write(ctx context.Context, c Call) report {
+func (s *Set) write(ctx context.Context, c toolset.Call) report {
 	var args writeArgs
 	if rep, ok := s.begin(ctx, c, s.names.write, writeExample, &args); !ok {
 		return rep
@@ -153,7 +154,7 @@ func (s *Set) write(ctx context.Context, c Call) report {
 		return s.failed(err, "nothing was written")
 	}
 	rep := report{budget: s.opts.allow(0), path: elsewhere(path, res.Path)}
-	rep.Written = &res
+	rep.written = &res
 	switch was := res.Before; {
 	case res.Created:
 	case was.Total == 0 && was.Size > 0: // too large to be counted
@@ -184,7 +185,7 @@ func (s *Set) changed(undone string, err error, asked ...string) report {
 }
 
 // edit edits files.
-func (s *Set) edit(ctx context.Context, c Call) report {
+func (s *Set) edit(ctx context.Context, c toolset.Call) report {
 	var args editArgs
 	if rep, ok := s.begin(ctx, c, s.names.edit, editExample, &args); !ok {
 		return rep
@@ -216,11 +217,11 @@ func (s *Set) edit(ctx context.Context, c Call) report {
 		return s.failed(err, "nothing was edited")
 	}
 	rep := report{budget: s.opts.allow(int(args.MaxOutput))}
-	rep.Edited = &res
+	rep.edited = &res
 	rep.fit = s.shortenEdits
 	s.showEdits(&rep, -1)
 	rep.shown = func(r report) {
-		for _, f := range r.Edited.Files {
+		for _, f := range r.edited.Files {
 			before, _ := s.memory.of(f.Path)
 			s.memory.saw(f.Path, f.FileInfo, before != nil && before.whole, f.Hunks...)
 		}
@@ -234,7 +235,7 @@ func (s *Set) showEdits(r *report, most int) {
 	r.Notes = nil
 	omitted, loose := 0, false
 	var redacted, lost []string
-	for _, f := range r.Edited.Files {
+	for _, f := range r.edited.Files {
 		fmt.Fprintf(&b, "%s\n", oneLine(f.Path))
 		omitted, loose = omitted+f.Omitted, loose || f.Loose
 		redacted, lost = append(redacted, f.Redacted...), append(lost, f.Lost...)
@@ -267,7 +268,7 @@ func (s *Set) showEdits(r *report, most int) {
 
 func (s *Set) shortenEdits(r *report) {
 	most := 0
-	for _, f := range r.Edited.Files {
+	for _, f := range r.edited.Files {
 		for _, h := range f.Hunks {
 			most += len(h.Lines)
 		}
@@ -275,7 +276,7 @@ func (s *Set) shortenEdits(r *report) {
 	most = s.fitting(r, most, func(n int) { s.showEdits(r, n) })
 	s.showEdits(r, most)
 	// What is left out is not known.
-	short := procfile.EditResult{Files: slices.Clone(r.Edited.Files)}
+	short := procfile.EditResult{Files: slices.Clone(r.edited.Files)}
 	for i := range short.Files {
 		f := &short.Files[i]
 		f.Hunks = slices.Clone(f.Hunks)
@@ -286,5 +287,5 @@ func (s *Set) shortenEdits(r *report) {
 		}
 		f.Hunks = slices.DeleteFunc(f.Hunks, func(h procfile.Hunk) bool { return len(h.Lines) == 0 })
 	}
-	r.Edited = &short
+	r.edited = &short
 }
