@@ -1,10 +1,6 @@
 package procmgr
 
-import (
-	"slices"
-
-	"golang.org/x/xerrors"
-)
+import "github.com/toolproc/toolproc/procmgr/internal/paging"
 
 // A ListRequest selects processes. The zero value selects all.
 type ListRequest struct {
@@ -33,44 +29,12 @@ type ListPage struct {
 // plain list. An unknown State, and an Offset below 0, are [ErrInvalid]. The page
 // shares only the values that the processes point to with all.
 func PageOf(all []Process, req ListRequest) (page ListPage, err error) {
-	switch {
-	case req.State != "" && req.State != Running && req.State != Detached && req.State != Exited:
-		return ListPage{}, xerrors.Errorf("the state %.80q is none: it is %s, %s or %s: %w", string(req.State), Running, Detached, Exited, ErrInvalid)
-	case req.Offset < 0:
-		return ListPage{}, xerrors.Errorf("the offset %d is negative: %w", req.Offset, ErrInvalid)
-	}
-	var kinds [4][]int // of indices in all
-	for i := range slices.Backward(all) {
-		p := &all[i]
-		if req.State != "" && p.State != req.State {
-			continue
-		}
-		page.Total++
-		if p.State != Exited {
-			page.Live++
-		}
-		kinds[kind(p)] = append(kinds[kind(p)], i)
-	}
-	picked := slices.Concat(kinds[:]...)
-	picked = picked[min(req.Offset, len(picked)):]
-	if req.Limit > 0 {
-		picked = picked[:min(req.Limit, len(picked))]
-	}
+	picked, total, live, err := paging.Pick(len(all), paging.Request{State: string(req.State), Offset: req.Offset, Limit: req.Limit}, func(i int) (string, bool) {
+		return string(all[i].State), all[i].Background
+	})
+	page.Total, page.Live = total, live
 	for _, i := range picked {
 		page.Processes = append(page.Processes, all[i])
 	}
-	return page, nil
-}
-
-// kind is a smaller number for a process that matters more.
-func kind(p *Process) int {
-	switch {
-	case p.State == Running:
-		return 0
-	case p.State != Exited:
-		return 1
-	case p.Background:
-		return 2
-	}
-	return 3
+	return page, err
 }

@@ -26,7 +26,7 @@ type part struct {
 var parts = []part{
 	{"output in bounded memory", []string{"headtail"}, 1369, 1250},
 	{"environment", []string{"envpolicy"}, 1000, 1000},
-	{"contract", []string{"procmgr"}, 1630, 1200},
+	{"contract", []string{"procmgr", "procmgr/internal/paging"}, 1630, 1200},
 	{"processes of the system", []string{"procmgr/internal/osproc", "procmgr/internal/procstat", "procmgr/internal/owndir", "procmgr/internal/sentinel"}, 6576, 3600},
 	{"process output", []string{
 		"procmgr/internal/capture", "procmgr/internal/charset", "procmgr/internal/linediff", "procmgr/internal/randre",

@@ -153,8 +153,14 @@ var arrows = []arrow{
 		why:     "it runs a command by each platform's means, which takes system calls that package syscall lacks; it knows no chat, ID, record or limit, so that no platform's file can touch one",
 	},
 	{
+		dir:     "procmgr/internal/paging",
+		module:  []string{"procmgr/internal/sentinel"},
+		outside: []string{xerrors},
+		why:     "the contract and the manager of this machine pick a page alike, and it knows neither",
+	},
+	{
 		dir:     "procmgr",
-		module:  []string{"headtail", "procmgr/internal/sentinel"},
+		module:  []string{"headtail", "procmgr/internal/paging", "procmgr/internal/sentinel"},
 		outside: []string{xerrors},
 		tests:   []string{"procmgr/internal/leftover", "procmgr/proclocal"},
 		why:     "it is the contract alone: a program with nothing but a client links no code that runs a process",
@@ -195,7 +201,7 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "procmgr/proclocal",
-		module:  []string{"headtail", "envpolicy", "procmgr/proclocal/internal/input", "procmgr/internal/baseenv", "procmgr/internal/capture", "procmgr/internal/idempotency", "procmgr/internal/osproc", "procmgr/internal/sentinel", "procmgr", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/redact", "procmgr/internal/prompt", "procmgr/internal/linediff"},
+		module:  []string{"headtail", "envpolicy", "procmgr/proclocal/internal/input", "procmgr/internal/baseenv", "procmgr/internal/capture", "procmgr/internal/idempotency", "procmgr/internal/osproc", "procmgr/internal/paging", "procmgr/internal/sentinel", "procmgr", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/redact", "procmgr/internal/prompt", "procmgr/internal/linediff"},
 		outside: []string{xerrors},
 		tests:   []string{"internal/beside", "procmgr/internal/charset", "procmgr/internal/leftover", "procmgr/internal/procstat", "procmgr/internal/randre", "procmgr/proctest", "internal/testenv", sys, "procmgr/internal/asktest"},
 		why:     "it is the bookkeeping of the processes of this machine; packages that keep output and run commands stand below it, and packages that serve or test it stand above it",
@@ -426,7 +432,7 @@ func TestLinks(t *testing.T) {
 			name = strings.TrimSpace(name)
 			require.False(t, slices.ContainsFunc(none, func(other string) bool { return below(name, other) }), "%s links %s", dir, name)
 			if inModule, ok := strings.CutPrefix(name, module+"/"); ok && dir == "procmgr" {
-				require.Contains(t, []string{"headtail", "procmgr/internal/sentinel", dir}, inModule, "the contract needs no more")
+				require.Contains(t, []string{"headtail", "procmgr/internal/paging", "procmgr/internal/sentinel", dir}, inModule, "the contract needs no more")
 			}
 		}
 	}

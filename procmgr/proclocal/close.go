@@ -42,7 +42,7 @@ func (l *Local) shutdown() error {
 	if l.expiry != nil {
 		l.expiry.Stop()
 	}
-	all := l.table.records()
+	all := slices.Clone(l.table.all)
 	l.mu.Unlock()
 
 	ctx := context.Background()

@@ -1,10 +1,8 @@
 package proclocal
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"runtime"
 	"slices"
 	"time"
@@ -16,6 +14,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
 	"github.com/toolproc/toolproc/procmgr/internal/linediff"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
+	"github.com/toolproc/toolproc/procmgr/internal/paging"
 )
 
 // output is Output in one chat.
@@ -244,29 +243,29 @@ func (l *Local) list(ctx context.Context, v view, req procmgr.ListRequest) (proc
 		return procmgr.ListPage{}, err
 	}
 	l.mu.Lock()
-	var all []*record
-	if v.host {
-		all = l.table.records()
-	} else {
-		all = slices.Collect(maps.Keys(l.table.of(v.chat).all))
+	all := l.table.all
+	if !v.host {
+		all = l.table.of(v.chat).all
 	}
+	all = slices.Clone(all)
 	l.mu.Unlock()
-	all = slices.DeleteFunc(inOrder(all), func(r *record) bool { return r.shown.Load() == nil })
-	processes := make([]procmgr.Process, len(all))
-	for i, r := range all {
-		processes[i] = *r.shown.Load()
-	}
-	page, err := procmgr.PageOf(processes, req)
-	now := time.Now()
-	for i := range page.Processes {
-		p := &page.Processes[i]
-		*p = clone(*p) // the caller may change it
-		p.Elapsed = elapsed(p, now)
-		if r, _ := l.find(p.ChatID, p.ID); r != nil { // it may have been dropped meanwhile
-			r.out.LookForLog()
-			p.LogPath, p.LogError = r.out.Log()
-			p.Waiting = r.waiting(p.State)
+	shown := make([]*procmgr.Process, len(all)) // what a record shows may change meanwhile
+	picked, total, live, err := paging.Pick(len(all), paging.Request{State: string(req.State), Offset: req.Offset, Limit: req.Limit}, func(i int) (string, bool) {
+		if shown[i] = all[i].shown.Load(); shown[i] == nil {
+			return "", false // it has not begun
 		}
+		return string(shown[i].State), shown[i].Background
+	})
+	page := procmgr.ListPage{Total: total, Live: live, Processes: slices.Grow([]procmgr.Process(nil), len(picked))}
+	now := time.Now()
+	for _, i := range picked {
+		p := clone(*shown[i]) // the caller may change it
+		p.Elapsed = elapsed(&p, now)
+		r := all[i]
+		r.out.LookForLog()
+		p.LogPath, p.LogError = r.out.Log()
+		p.Waiting = r.waiting(p.State)
+		page.Processes = append(page.Processes, p)
 	}
 	return page, err
 }
@@ -276,12 +275,6 @@ func (l *Local) chatOf(id string) (string, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.table.chatOf(id)
-}
-
-// inOrder sorts records in the order of their starts.
-func inOrder(all []*record) []*record {
-	slices.SortFunc(all, func(a, b *record) int { return cmp.Compare(a.seq, b.seq) })
-	return all
 }
 
 // checkMembers returns an error if a request asks for members, and nobody can tell

@@ -1,7 +1,7 @@
 package proclocal
 
 import (
-	"maps"
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -21,6 +21,7 @@ import (
 type table struct {
 	answers map[string]map[string]answer // by ID, then by chat
 	chats   map[string]*chatRecords
+	all     records
 	running int // records that have not exited
 	ended   *fair[*tombstone]
 }
@@ -33,9 +34,17 @@ type answer struct {
 
 // chatRecords are the records of one chat.
 type chatRecords struct {
-	all       map[*record]bool
+	all       records
 	running   int
 	terminals int // of those that run
+}
+
+// records are in the order of their starts.
+type records []*record
+
+func (rs *records) remove(r *record) {
+	i, _ := slices.BinarySearchFunc(*rs, r.seq, func(r *record, seq uint64) int { return cmp.Compare(r.seq, seq) })
+	*rs = slices.Delete(*rs, i, i+1)
 }
 
 // A tombstone is the rest of a process whose record has been dropped, or of an ID that
@@ -93,26 +102,18 @@ func (t *table) of(chat string) chatRecords {
 	return chatRecords{}
 }
 
-// records returns the records of all chats.
-func (t *table) records() (all []*record) {
-	for _, c := range t.chats {
-		all = slices.AppendSeq(all, maps.Keys(c.all))
-	}
-	return all
-}
-
-// begun adds a record that has not exited, or one that has come back after its exit.
+// begun adds the record of a new process.
 func (t *table) begun(r *record) {
 	c := t.chats[r.chat]
 	if c == nil {
-		c = &chatRecords{all: make(map[*record]bool)}
+		c = new(chatRecords)
 		t.chats[r.chat] = c
 	}
 	if past := t.get(r.chat, r.id).past; past != nil {
 		t.ended.remove(r.chat, past)
 	}
 	t.set(r.chat, r.id, answer{record: r})
-	c.all[r] = true
+	c.all, t.all = append(c.all, r), append(t.all, r)
 	c.count(r, 1)
 	t.running++
 }
@@ -133,7 +134,8 @@ func (t *table) exited(r *record) {
 // remove takes a record out, and leaves a tombstone, or nothing for nil.
 func (t *table) remove(r *record, past *tombstone) {
 	c := t.chats[r.chat]
-	if delete(c.all, r); len(c.all) == 0 {
+	t.all.remove(r)
+	if c.all.remove(r); len(c.all) == 0 {
 		delete(t.chats, r.chat)
 	}
 	t.set(r.chat, r.id, answer{})
@@ -286,13 +288,13 @@ func (l *Local) room(chat string, terminal bool) error {
 		return xerrors.Errorf("%d processes run %s, which is the limit; try again when some have ended: %w", limit, whose, procmgr.ErrLimit)
 	}
 	return xerrors.Errorf("%d processes run %s, which is the limit; end one of this chat's first (the oldest are %s): %w",
-		limit, whose, oldest(slices.Collect(maps.Keys(own.all))), procmgr.ErrLimit)
+		limit, whose, oldest(own.all), procmgr.ErrLimit)
 }
 
 // oldest lists the IDs of the few processes that began first and have not exited.
 func oldest(all []*record) string {
 	const most = 5
-	live := inOrder(slices.DeleteFunc(all, (*record).exited))
+	live := slices.DeleteFunc(slices.Clone(all), (*record).exited)
 	ids := make([]string, 0, most+1)
 	for _, r := range live[:min(most, len(live))] {
 		ids = append(ids, r.id)
