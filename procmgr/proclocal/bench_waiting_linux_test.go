@@ -84,7 +84,7 @@ func waitingTerminals(t *testing.T, n int, command string, waiting int) float64 
 		least = min(least, float64(processorTime(t)-before)/float64(time.Since(began)))
 	}
 	require.Equal(t, waiting, seen)
-	require.Less(t, status(t, "Threads"), 40, "no terminal takes a thread")
+	require.Less(t, status(t, "Threads"), 100, "no terminal takes a thread")
 	return least
 }
 

@@ -136,20 +136,18 @@ func TestStartDirectoryGone(t *testing.T) {
 	setHome(t, home)
 	t.Chdir(own)
 	l := newLocal(t, nil)
-	start := func(t *testing.T, req procmgr.StartRequest) procmgr.Output {
-		t.Helper()
-		req.Command, req.Wait = "pwd -P", long
-		out := start(t, l, req)
+	pwd := func() procmgr.Output {
+		out := run(t, l, "pwd -P")
 		require.Equal(t, out.Process.WorkDir+"\n", out.Text)
 		return out
 	}
-	require.Equal(t, own, start(t, procmgr.StartRequest{}).Process.WorkDir)
+	require.Equal(t, own, pwd().Process.WorkDir)
 	t.Chdir(next)
-	require.Equal(t, next, start(t, procmgr.StartRequest{}).Process.WorkDir)
+	require.Equal(t, next, pwd().Process.WorkDir)
 
 	require.NoError(t, os.Remove(next))
 	const says = "the program's own directory has gone"
-	passed := start(t, procmgr.StartRequest{})
+	passed := pwd()
 	require.Equal(t, home, passed.Process.WorkDir)
 	require.Equal(t, says, passed.PassedOver)
 	t.Run("a request relative to it", func(t *testing.T) {

@@ -1,8 +1,8 @@
 package proclocal_test
 
 import (
+	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -12,35 +12,29 @@ import (
 func TestMembers(t *testing.T) {
 	t.Parallel()
 	l := newLocal(t, nil)
-	ctx := t.Context()
 	// The second one leaves its session, and its parent ends.
-	out, err := l.Start(ctx, procmgr.StartRequest{Command: `
+	out := start(t, l, procmgr.StartRequest{Command: `
 		(setsid sleep 1000 &)
 		while :; do n=$((n+1)); if [ "$n" = 200000 ]; then echo busy; fi; if [ "$n" -gt 30000000 ]; then exit; fi; done`})
-	require.NoError(t, err)
-	id := out.Process.ID
-	_, err = l.Output(ctx, id, procmgr.OutputRequest{Until: "busy", Wait: long})
-	require.NoError(t, err)
-	members := func() map[string]procmgr.Member {
-		out, err := l.Output(ctx, id, procmgr.OutputRequest{Members: true})
-		require.NoError(t, err)
-		all := make(map[string]procmgr.Member)
-		last := 0
-		for _, m := range out.Members {
-			require.Greater(t, m.PID, last)
-			last = m.PID
-			all[m.Name] = m
-			if m.PID == out.Process.PID {
-				all["leader"] = m
-			}
-		}
-		return all
+	id, leader := out.Process.ID, out.Process.PID
+	ready(t, l, id, "busy")
+	members := func() []procmgr.Member {
+		return output(t, l, id, procmgr.OutputRequest{Members: true}).Members
 	}
-	require.Eventually(t, func() bool { return len(members()) == 3 }, long, 10*time.Millisecond)
-	all := members()
-	require.Greater(t, all["leader"].CPU, time.Duration(0))
-	require.Greater(t, all["leader"].Memory, int64(10_000))
-	require.NotEqual(t, out.Process.PID, all["sleep"].Parent)
-	require.NoError(t, l.Signal(ctx, id, procmgr.Kill))
+	var all []procmgr.Member
+	eventually(t, "the other one has become sleep", func() bool {
+		all = members()
+		return len(all) == 2 && slices.ContainsFunc(all, func(m procmgr.Member) bool { return m.Name == "sleep" })
+	})
+	require.Less(t, all[0].PID, all[1].PID)
+	for _, m := range all {
+		if m.PID == leader {
+			require.Positive(t, m.CPU)
+			require.Greater(t, m.Memory, int64(10_000))
+		} else {
+			require.NotEqual(t, leader, m.Parent)
+		}
+	}
+	require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
 	require.Empty(t, members())
 }
