@@ -141,6 +141,9 @@ func TestErrorsThatAreNotRetried(t *testing.T) {
 		requests++
 		http.NotFound(w, r)
 	}))
+	headless := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"status":"ok"}`) // a proxy has dropped the headers
+	}))
 	moved := serve(t, http.RedirectHandler("https://elsewhere.example/", http.StatusFound))
 	for _, test := range []struct {
 		name, url, token, want string
@@ -149,6 +152,7 @@ func TestErrorsThatAreNotRetried(t *testing.T) {
 		{"unknown authority", tls.URL, token, "certificate"},
 		{"plain HTTP to TLS", "http" + strings.TrimPrefix(tls.URL, "https"), token, "is the URL right?"},
 		{"another kind of server", strange, token, "something answered 404 Not Found that is no toolproc server: is the URL right?"},
+		{"no headers", headless, token, "the answer has no header Toolproc-Instance"},
 		{"a redirect", moved, token, "redirects are not followed"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -56,6 +56,17 @@ func TestInputInSlices(t *testing.T) {
 	require.Equal(t, "and two\n", got.Text)
 }
 
+// A secret waits for its program longer than one request.
+func TestSecretInSlices(t *testing.T) {
+	c, p := sliced(t, newLocal(t, nil))
+	id := start(t, c, procmgr.StartRequest{Command: `sleep 0.3; stty -echo; read -r x; echo "it has ${#x}"`, Stdin: procmgr.StdinTerminal}).Process.ID
+	got, err := c.Input(t.Context(), id, procmgr.InputRequest{Data: []byte("hunter2"), Keys: []procmgr.Key{"enter"}, Secret: true, Until: "it has 7", Wait: long})
+	require.NoError(t, err)
+	require.True(t, got.Matched)
+	require.NotContains(t, got.Text, "hunter2")
+	require.Greater(t, p.count("/input"), 2)
+}
+
 // If no answer comes, the input may have been written.
 func TestInputIsUnknown(t *testing.T) {
 	p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), nil)))

@@ -35,6 +35,10 @@ func TestTombstone(t *testing.T) {
 	}
 	out = output(t, c, "x", procmgr.OutputRequest{From: 6})
 	require.Nil(t, out.Truncated, "nothing after 6 is gone")
+	out = output(t, c, "x", procmgr.OutputRequest{Until: "hello"})
+	require.False(t, out.Matched)
+	require.Equal(t, int64(6), out.Unsearched)
+	require.True(t, output(t, c, "x", procmgr.OutputRequest{Until: "."}).Matched, "there was some, whatever it was")
 
 	out = start(t, c, req)
 	require.True(t, out.Attached)

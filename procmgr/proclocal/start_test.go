@@ -41,6 +41,7 @@ func TestStartRefuses(t *testing.T) {
 		{"NUL in a value", procmgr.StartRequest{Command: "true", Env: map[string]string{"A": "\x00"}}, `"A"`},
 		{"bad ID", procmgr.StartRequest{ID: "../x", Command: "true"}, `"../x"`},
 		{"long ID", procmgr.StartRequest{ID: strings.Repeat("x", 65), Command: "true"}, "65 bytes"},
+		{"unknown stdin", procmgr.StartRequest{Command: "true", Stdin: "open"}, "open"},
 		{"environment too long", procmgr.StartRequest{Command: "true", Env: map[string]string{"A": strings.Repeat("x", 200<<10)}}, "longer than the system takes"},
 	}
 	for _, tt := range tests {
