@@ -2,7 +2,6 @@ package proclocal
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -303,15 +302,6 @@ func oldest(all []*record) string {
 		ids = append(ids, "…")
 	}
 	return strings.Join(ids, ", ")
-}
-
-// SetRetain changes Options.Retain from now on, also for what has exited already.
-func (l *Local) SetRetain(d time.Duration) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.opts.Retain = bound(d, defaultRetain, math.MaxInt64)
-	l.expiring = nil
-	l.expire()
 }
 
 // expire drops the records that have been kept long enough, or whose memory or
