@@ -148,6 +148,7 @@ func (w writer) lay(r *report, notes []string) {
 		for _, h := range text.highlights {
 			has += len(h.Text)
 		}
+		// A little less, because the part that stays may cost more than the rest.
 		limit.Bytes = max(int(float64(has)*float64(room)/float64(cost)*0.98), 1)
 		if reads == maxReads || !r.readAgain(limit, highlight) {
 			r.keepEnd(room)
@@ -297,8 +298,8 @@ func (r *report) shows() (spans []Span) {
 	return spans
 }
 
-// cutNotes returns the notes of a report behind those on what is cut: where the rest
-// is, and how to read more.
+// cutNotes puts before the notes of a report those on what is cut: where the rest is,
+// and how to read more.
 func (w writer) cutNotes(r *report, notes []string, binary bool) []string {
 	t, p := r.Out.Truncated, r.Out.Process
 	if t == nil {
