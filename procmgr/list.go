@@ -29,8 +29,8 @@ type ListPage struct {
 // plain list. An unknown State, and an Offset below 0, are [ErrInvalid]. The page
 // shares only the values that the processes point to with all.
 func PageOf(all []Process, req ListRequest) (page ListPage, err error) {
-	picked, total, live, err := paging.Pick(len(all), paging.Request{State: string(req.State), Offset: req.Offset, Limit: req.Limit}, func(i int) (string, bool) {
-		return string(all[i].State), all[i].Background
+	picked, total, live, err := paging.Pick(len(all), paging.Request{State: string(req.State), Offset: req.Offset, Limit: req.Limit}, func(i int) (state string, background, ok bool) {
+		return string(all[i].State), all[i].Background, true
 	})
 	page.Total, page.Live = total, live
 	for _, i := range picked {

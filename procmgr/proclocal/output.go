@@ -250,11 +250,11 @@ func (l *Local) list(ctx context.Context, v view, req procmgr.ListRequest) (proc
 	all = slices.Clone(all)
 	l.mu.Unlock()
 	shown := make([]*procmgr.Process, len(all)) // what a record shows may change meanwhile
-	picked, total, live, err := paging.Pick(len(all), paging.Request{State: string(req.State), Offset: req.Offset, Limit: req.Limit}, func(i int) (string, bool) {
+	picked, total, live, err := paging.Pick(len(all), paging.Request{State: string(req.State), Offset: req.Offset, Limit: req.Limit}, func(i int) (state string, background, ok bool) {
 		if shown[i] = all[i].shown.Load(); shown[i] == nil {
-			return "", false // it has not begun
+			return "", false, false // it has not begun
 		}
-		return string(shown[i].State), shown[i].Background
+		return string(shown[i].State), shown[i].Background, true
 	})
 	page := procmgr.ListPage{Total: total, Live: live, Processes: slices.Grow([]procmgr.Process(nil), len(picked))}
 	now := time.Now()

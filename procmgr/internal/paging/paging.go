@@ -25,8 +25,9 @@ type Request struct {
 
 // Pick returns the indices of the processes of a page, out of n in the order of their
 // starts, and how many there are in the requested state, and of these how many have not
-// exited. of tells the state of a process, and whether it is in the background.
-func Pick(n int, req Request, of func(i int) (state string, background bool)) (picked []int, total, live int, err error) {
+// exited. of tells the state of a process, and whether it is in the background; one that is not
+// ok counts for none.
+func Pick(n int, req Request, of func(i int) (state string, background, ok bool)) (picked []int, total, live int, err error) {
 	switch {
 	case req.State != "" && req.State != running && req.State != detached && req.State != exited:
 		return nil, 0, 0, xerrors.Errorf("the state %.80q is none: it is %s, %s or %s: %w", req.State, running, detached, exited, sentinel.ErrInvalid)
@@ -35,8 +36,8 @@ func Pick(n int, req Request, of func(i int) (state string, background bool)) (p
 	}
 	var kinds [4][]int // what matters more comes first
 	for i := n - 1; i >= 0; i-- {
-		state, background := of(i)
-		if state == "" || req.State != "" && state != req.State {
+		state, background, ok := of(i)
+		if !ok || req.State != "" && state != req.State {
 			continue
 		}
 		kind := 3
