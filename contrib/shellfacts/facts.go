@@ -19,7 +19,7 @@ type Facts struct {
 
 	// Writes and Reads are the files of redirections, and those that the
 	// arguments of known programs name. A write is whatever changes a file or
-	// directory, such as to remove it. Of cp, mv, ln and install it is the file, or
+	// directory, such as to remove it. Of cp, mv and ln it is the file, or
 	// the directory that gets their files.
 	// /dev/null, and what the shell already has open, such as /dev/stdout, are
 	// not there.

@@ -194,14 +194,6 @@ func (l *launch) script(shell string, text value) {
 	}
 }
 
-// env walks env and sudo, behind whose options is a command.
-func (l *launch) env(s *spec) {
-	options, operands := l.parse(s, l.args)
-	l.sc = l.sc.clone()
-	l.effects(options)
-	l.starts(operands, l.appended)
-}
-
 // xargs walks a command whose last words, or some of them, come from the input.
 func (l *launch) xargs(s *spec) {
 	options, words := l.parse(s, l.args)
@@ -212,10 +204,6 @@ func (l *launch) xargs(s *spec) {
 		case "I":
 			if replaced = o.value.text; !o.value.lit {
 				l.unclear(o.value, "an option")
-			}
-		case "i", "replace":
-			if replaced = o.value.text; replaced == "" {
-				replaced = "{}"
 			}
 		case "n", "max-args", "L", "l", "max-lines": // one of these and -I ends the other
 			appends = true

@@ -19,8 +19,7 @@ import "strings"
 // operands says what the operands are, one letter for each and the last for the rest:
 // w, r and ! as above, "m" for what it changes even if that is /dev/null, "-" for no
 // file, "e" for an expression unless an option has given it, "x" for a command with its
-// arguments, and "@" for what it reads unless that begins with @, by which it gets options
-// from a file. A name stands for a function in this package.
+// arguments, and "+" for a format that begins with +. A name stands for a function in this package.
 type spec struct {
 	free     bool // no option of it runs or writes anything
 	files    bool // it runs what files say
@@ -179,11 +178,10 @@ func (l *launch) operands(letters string, operands []value, expression bool) {
 		case 'x':
 			l.starts(operands[i:], l.appended)
 			return
-		case '@':
-			if strings.HasPrefix(v.text, "@") || strings.HasPrefix(v.head, "@") {
+		case '+':
+			if !strings.HasPrefix(v.text, "+") && !strings.HasPrefix(v.head, "+") {
 				l.unclear(v, "an operand")
 			}
-			l.read(l.sc, v)
 		case 'r':
 			l.read(l.sc, v)
 		case 'w':

@@ -14,28 +14,12 @@ func (l *launch) special(s *spec) bool {
 	case "any": // it runs what files say, whatever else its arguments say
 	case "copy":
 		l.copied(s)
-	case "date":
-		options, operands := l.parse(s, l.args)
-		l.effects(options)
-		for _, v := range operands {
-			if !strings.HasPrefix(v.text, "+") && !strings.HasPrefix(v.head, "+") {
-				l.unclear(v, "an operand")
-			}
-		}
-	case "chmod": // -x is a mode, and no option
-		options, operands := l.parse(s, l.args)
-		mode := slices.ContainsFunc(options, func(o given) bool { return strings.Contains("rwxXstugo", o.name) })
-		l.operands("em", operands, l.effects(options) || mode)
 	case "find":
 		l.find()
-	case "tar":
-		l.tar()
 	case "sed":
 		l.sed(s)
 	case "awk":
 		l.awk(s)
-	case "env":
-		l.env(s)
 	case "xargs":
 		l.xargs(s)
 	case "shell":
@@ -48,16 +32,13 @@ func (l *launch) special(s *spec) bool {
 	return true
 }
 
-// copied walks cp, mv, ln and install: the last operand is written, or what an option
+// copied walks cp, mv and ln: the last operand is written, or what an option
 // names.
 func (l *launch) copied(s *spec) {
 	options, operands := l.parse(s, l.args)
 	into := literal(".") // where ln makes a link without a second operand
 	at := slices.IndexFunc(options, func(o given) bool { return o.name == "t" || o.name == "target-directory" })
 	switch n := len(operands) - 1; {
-	case l.name == "install" && slices.ContainsFunc(options, func(o given) bool { return o.name == "d" || o.name == "directory" }):
-		l.operands("m", operands, false)
-		return
 	case at >= 0:
 		into = options[at].value
 	case n > 0:
@@ -132,32 +113,12 @@ func (l *launch) found(head string, args []value) []value {
 	return args
 }
 
-// tarCreates matches the options with which tar makes an archive of files. Whatever else it
-// does, the archive decides.
-var tarCreates = pattern(`^-?c[vz]*f$`)
-
-func (l *launch) tar() {
-	if len(l.args) < 2 || !tarCreates().MatchString(l.args[0].text) || strings.Contains(l.args[1].text, ":") {
-		l.note("", "tar does what an archive says")
-		return
-	}
-	if strings.Contains(l.args[0].text, "z") {
-		l.starts([]value{literal("/bin/sh"), literal("-c"), literal("gzip")}, "")
-	}
-	l.change(l.sc, l.args[1])
-	for _, v := range l.args[2:] {
-		if l.read(l.sc, v); v.option() {
-			l.unclear(v, "an operand")
-		}
-	}
-}
-
 // sed walks sed: its script may write files, and run commands.
 func (l *launch) sed(s *spec) {
 	options, operands := l.parse(s, l.args)
 	given := l.effects(options)
 	var scripts []value
-	inPlace, suffix := false, ""
+	inPlace := false
 	for _, o := range options {
 		switch {
 		case o.effect == 'e':
@@ -167,7 +128,9 @@ func (l *launch) sed(s *spec) {
 				l.unclear(o.value, "a script")
 			}
 		case o.name == "i", o.name == "in-place":
-			inPlace, suffix = true, o.value.text
+			if inPlace = true; o.value.text != "" {
+				l.unclear(o.value, "a suffix")
+			}
 		}
 	}
 	if !given && len(operands) > 0 {
@@ -179,18 +142,8 @@ func (l *launch) sed(s *spec) {
 		}
 	}
 	l.operands("r", operands, false)
-	if !inPlace {
-		return
-	}
-	l.operands("m", operands, false)
-	if strings.ContainsAny(suffix, "*/") {
-		l.note(suffix, " names the copies that sed makes")
-	}
-	for _, v := range operands {
-		if suffix != "" {
-			v.text += suffix
-			l.change(l.sc, v)
-		}
+	if inPlace {
+		l.operands("m", operands, false)
 	}
 }
 

@@ -38,22 +38,14 @@ const table = `
 * who w uptime free lscpu lsblk pgrep pidof lsusb lspci cal | -abdHlmpqrstTuhwfioVkgcenvxJPOzS0123456789 --all --boot --heading --users --human --bytes --kibi --mebi --gibi --total --wide --lohi --pretty --since --json --bytes --fs --list-name --list-full --full --exact --newest --oldest --count | -
 * ps | -aAdefFHjlLmMNTwxyZ -C: -G: -g: -o: -O: -p: -q: -s: -t: -u: -U: --forest --no-headers --headers --sort: --format: --pid: --ppid: --user: --cols: --rows: --cumulative --deselect --context --tty: --sid: --quick-pid: | -
 * expr factor numfmt getconf sleep true false yes echo printf pwd printenv which type cal tsort sync | -as0zd: --null --all --debug --delimiter: --field: --format: --from: --from-unit: --grouping --header? --invalid: --padding: --round: --suffix: --to: --to-unit: --zero-terminated --skip-alias --skip-functions --tty-only --show-dot --data --file-system | -
-* fold fmt expand unexpand | -bsctuiaf -w: -p: -g: -t: --bytes --spaces --width: --crown-margin --prefix: --split-only --tagged-paragraph --uniform-spacing --goal: --initial --tabs: --all --first-only | r
-* column | -tednLJxh -O: -N: -l: -E: -H: -R: -T: -W: -r: -i: -p: -c: -o: -s: -C: --table --table-name: --table-order: --table-columns: --table-columns-limit: --table-noextreme: --table-noheadings --table-header-repeat --table-hide: --table-right: --table-truncate: --table-wrap: --keep-empty-lines --json --tree: --tree-id: --tree-parent: --output-width: --output-separator: --separator: --fillrows | r
-* strings | -adfowsTUhv -n: -t: -e: --all --data --print-file-name --bytes: --radix: --encoding: --include-all-whitespace --output-separator: --unicode: | r
-nm size objdump readelf addr2line c++filt | -aACdDghlnprstTuxwS --dynamic --demangle? --all --headers --symbols --disassemble | @
 * jq | -cnesrRCMSaj --compact-output --null-input --exit-status --slurp --raw-output --raw-input --raw-output0 --color-output --monochrome-output --sort-keys --ascii-output --join-output --tab --indent: --stream --seq --unbuffered --args --jsonargs --arg --argjson --slurpfile --rawfile -f:f --from-file:f -L: | er
 base64 base32 basenc | -diDw: -w: -b: -o:w --decode --ignore-garbage --wrap: --base64 --base64url --base32 --base16 --output:w | r
 sort | -bdfgiMhnRrVcCmsuz -k: -o:w -S: -t: -T:! --ignore-leading-blanks --dictionary-order --ignore-case --general-numeric-sort --ignore-nonprinting --month-sort --human-numeric-sort --numeric-sort --random-sort --random-source:r --reverse --sort: --version-sort --batch-size: --check? --compress-program:! --debug --files0-from:r --key: --merge --output:w --stable --buffer-size: --field-separator: --temporary-directory:! --parallel: --unique --zero-terminated | r
 uniq | -cdDiuz0123456789 -f: -s: -w: --count --repeated --all-repeated? --skip-fields: --group? --ignore-case --skip-chars: --unique --zero-terminated --check-chars: | rw!
-shuf | -erz -i: -n: -o:w --echo --input-range: --head-count: --output:w --random-source:r --repeat --zero-terminated | r
-iconv | -f: -t: -lcs -o:w --from-code: --to-code: --list --output:w --silent --verbose | r
-xxd | -abeEipru | rw!
 diff | -qsceunypEZbwBtTrNaid0123456789 -C: -U: -W: -F: -x: -X:r -S: -I: -D: --normal --brief --report-identical-files --context? --unified? --ed --rcs --side-by-side --width: --left-column --suppress-common-lines --show-c-function --show-function-line: --label: --expand-tabs --initial-tab --tabsize: --suppress-blank-empty --paginate! --recursive --no-dereference --new-file --unidirectional-new-file --ignore-file-name-case --no-ignore-file-name-case --exclude: --exclude-from:r --starting-file: --from-file:r --to-file:r --ignore-case --ignore-tab-expansion --ignore-trailing-space --ignore-space-change --ignore-all-space --ignore-blank-lines --ignore-matching-lines: --text --strip-trailing-cr --ifdef: --line-format: --old-line-format: --new-line-format: --unchanged-line-format: --minimal --horizon-lines: --speed-large-files --color? --palette: | r
 file | -bcikLhnN0prsvl -e: -F: -f:r -m:r -P: -z! -Z! -S! -C! --brief --checking-printout --exclude: --exclude-quiet: --files-from:r --separator: --magic-file:r --mime --mime-type --mime-encoding --apple --extension --keep-going --list --dereference --no-dereference --no-buffer --no-pad --print0 --preserve-date --raw --special-files --version --compile! --uncompress! --no-sandbox! | r
 = tree | -adfilxpsuhgDFrtNqACSnJXvUcQ -L: -P: -I: -H: -T: -o:w --noreport --dirsfirst --filesfirst --prune --du --si --gitignore --matchdirs --ignore-case --inodes --device --sort: --charset: --filelimit: --timefmt: --metafirst | -
-date | -uRj -d: -r: -f:r -I? -s:! --date: --file:r --iso-8601? --resolution --rfc-email --rfc-2822 --rfc-3339: --reference: --set:! --utc --universal --debug | date
-hostname | -adfiIAsy --alias --domain --fqdn --long --ip-address --all-ip-addresses --short | !
+date | -uRj -d: -r: -f:r -I? -s:! --date: --file:r --iso-8601? --resolution --rfc-email --rfc-2822 --rfc-3339: --reference: --set:! --utc --universal --debug | +
 ss | -hVnraloempTsi460tudwxSZ -f: -A: --numeric --resolve --all --listening --options --extended --memory --processes --threads --summary --info --ipv4 --ipv6 --tcp --udp --raw --unix --sctp --family: --query: --socket: --no-header --oneline | -
 lsof | -abhlnoOPRtUVwX -i? -p: -u: -c: -d: -g? -s? -r? -F? -S? -T? | -
 netstat | -46WaceilMnNoprstuvwx -A: --all --continuous --extend --groups --interfaces --listening --numeric --numeric-hosts --numeric-ports --programs --program --raw --route --statistics --symbolic --tcp --timers --udp --unix --verbose --wide --inet --inet6 | -
@@ -64,38 +56,21 @@ touch | -acfhm -d: -r: -t: --no-create --date: --no-dereference --reference: --t
 mkdir | -pv -m: --mode: --parents --verbose | m
 rmdir | | m
 rm unlink | -fiIrRdv --force --interactive? --one-file-system --no-preserve-root --preserve-root? --recursive --dir --verbose | m
-truncate | -co -r: -s: --no-create --io-blocks --reference: --size: | m
-mkfifo | -m: --mode: | m
-chmod | -cfvRrwxXstugo --changes --silent --quiet --verbose --no-preserve-root --preserve-root --reference:e --recursive | chmod
-chown chgrp | -cfvhRHLP --changes --silent --quiet --verbose --dereference --no-dereference --from: --no-preserve-root --preserve-root --reference:e --recursive | em
+chmod chown chgrp | -cfvhRHLP --changes --silent --quiet --verbose --dereference --no-dereference --from: --no-preserve-root --preserve-root --reference:e --recursive | em
 cp | -adfiHlLnPpRrTuvxZs -t: --archive --attributes-only --copy-contents --force --interactive --link --dereference --no-clobber --no-dereference --preserve? --no-preserve: --recursive --reflink? --remove-destination --sparse: --strip-trailing-slashes --symbolic-link --target-directory: --no-target-directory --update? --verbose --one-file-system | copy
 mv | -finTuvZ -t: --force --interactive --no-clobber --no-copy --strip-trailing-slashes --target-directory: --no-target-directory --update? --verbose | copy
 ln | -dFfinLPrsTv -t: --directory --force --interactive --logical --no-dereference --physical --relative --symbolic --target-directory: --no-target-directory --verbose | copy
-install | -cCdDpTv -g: -m: -o: -t: --compare --directory --group: --mode: --owner: --preserve-timestamps --target-directory: --no-target-directory --verbose | copy
-gzip gunzip bzip2 bunzip2 xz unxz zstd | -cdtlLh! -k123456789fnNqrvz! --stdout --decompress! --test | !
 find | | find
 sed gsed | -nErsuz -l: -i? -e:e -f:f --quiet --silent --regexp-extended --separate --unbuffered --null-data --line-length: --in-place? --expression:e --file:f --follow-symlinks --posix --debug --sandbox | sed
 awk gawk mawk nawk | -F: -v: -f:f --field-separator: --assign: --file:f --posix --re-interval --traditional --lint? --version | awk
-tar gtar | -cvhpkmOPSBUW -xtruAdgTIF! -z -j -J -f: -C: -X:r -b: -V: -N: --create --verbose --gzip --bzip2 --xz --file: --directory: --exclude: --exclude-from:r --exclude-vcs --owner: --group: --numeric-owner --sort: --mtime: --format: --totals --null --dereference --one-file-system --to-command:! --checkpoint-action:! --checkpoint?! --use-compress-program:! --info-script:! --new-volume-script:! --rsh-command:! --rmt-command:! --files-from:! --index-file:! --remove-files! | tar
-+ env | -i0v -u: -C:! -S! --ignore-environment --null --unset: --chdir:! --split-string! --block-signal? --default-signal? --ignore-signal? --list-signal-handling --debug | env
++ env | -i0v -u: -C:! -S! --ignore-environment --null --unset: --chdir:! --split-string! --block-signal? --default-signal? --ignore-signal? --list-signal-handling --debug | x
 + nohup chronic | | x
-+ setsid | -cfw --ctty --fork --wait | x
-+ ionice | -t -c: -n: -p! --class: --classdata: --ignore | x
 + timeout | -k: -s: -vfp --preserve-status --foreground --kill-after: --signal: --verbose | -x
 + nice | -n: -0123456789 --adjustment: | x
-+ stdbuf | -i: -o: -e: --input: --output: --error: | x
 + time | -pvqa -f: -o:w --portability --verbose --quiet --append --format: --output:w | x
-+ flock | -snxueoFv -w: -E: -c! --shared --nonblock --exclusive --unlock --close --no-fork --verbose --timeout: --conflict-exit-code: | wx
-+ prlimit | -c? -d? -e? -f? -i? -l? -m? -n? -q? -r? -s? -t? -u? -v? -x? -y? --core? --data? --nice? --fsize? --sigpending? --memlock? --rss? --nofile? --msgqueue? --rtprio? --stack? --cpu? --nproc? --as? --locks? --rttime? --noheadings --raw --verbose | x
-+ taskset | -ac --all-tasks --cpu-list | -x
-+ chrt | -abdfiorvR -T: -P: -D: --all-tasks --batch --deadline --fifo --idle --other --rr --reset-on-fork | -x
-+ linux32 linux64 i386 x86_64 | -RBFILSTXZv3 --addr-no-randomize --32bit --3gb --4gb --verbose --addr-compat-layout --mmap-page-zero --read-implies-exec --sticky-timeouts --short-inode --whole-seconds --uname-2.6 | x
-tar | | tar
-+ sudo doas | -EHnkSbA! -u: -g: -h: -p: -C: -D:! -e! -i! -s! -l -v -K --preserve-env? --non-interactive --user: --group: --set-home --stdin --chdir:! --prompt: --edit! --login! --shell! --list | env
-+ xargs | -0oprtx -a:r -d: -E: -e? -I: -i? -L: -l? -n: -P: -s: --null --arg-file:r --delimiter: --eof? --replace? --max-lines? --max-args: --open-tty --max-procs: --interactive --process-slot-var:! --no-run-if-empty --max-chars: --show-limits --verbose --exit | xargs
-+ watch | -bcdegprtwxn! -n: | !
++ sudo doas | -EHnkSbA! -u: -g: -h: -p: -C: -D:! -e! -i! -s! -l -v -K --preserve-env? --non-interactive --user: --group: --set-home --stdin --chdir:! --prompt: --edit! --login! --shell! --list | x
++ xargs | -0oprtx -a:r -d: -E: -e? -I: -i?! -L: -l? -n: -P: -s: --null --arg-file:r --delimiter: --eof? --replace?! --max-lines? --max-args: --open-tty --max-procs: --interactive --process-slot-var:! --no-run-if-empty --max-chars: --show-limits --verbose --exit | xargs
 sh bash dash ash rbash zsh ksh mksh yash fish csh tcsh | | shell
-+ busybox toybox | --list | x
 * test [ | ! | -
 F + python python2 python3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 python3.14 pypy pypy3 | -bBdEhiIOPqRsStuvVx -W: -X:! -c:! -m:! --version | script
 F + node nodejs deno bun perl ruby php lua luajit tclsh Rscript osascript ts-node tsx julia | -vV --version | script
@@ -114,7 +89,10 @@ su runuser less more most man info vi vim nvim view ex ed emacs nano pico pager 
 script screen tmux expect gdb lldb strace ltrace perf valgrind at batch crontab parallel entr
 setarch ssh scp sftp rsync wget zip unzip 7z cpio ar patch split csplit sqlite3 psql mysql redis-cli mongo
 dd openssl gpg m4 bc dc tput mktemp logrotate systemd-run start-stop-daemon chroot unshare nsenter setpriv capsh
-zcat gzcat bzcat xzcat zstdcat zgrep zless ldd shred jshell ipython irb ghci gnuplot latex pdflatex tex indent`
+zcat gzcat bzcat xzcat zstdcat zgrep zless ldd shred jshell ipython irb ghci gnuplot latex pdflatex tex indent
+fold fmt expand unexpand column strings nm size objdump readelf addr2line c++filt shuf iconv xxd hostname truncate mkfifo install
+gzip gunzip bzip2 bunzip2 xz unxz zstd tar gtar setsid ionice stdbuf flock prlimit taskset chrt linux32 linux64 i386 x86_64 watch
+busybox toybox`
 
 // programs parses the table once.
 var programs = sync.OnceValue(func() map[string]*spec {
