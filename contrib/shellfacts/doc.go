@@ -12,10 +12,10 @@
 //     name of a program has no quote and no backslash.
 //   - Pipelines, &&, ||, ;, &, !, comments, groups, subshells, if, while, until, and for
 //     over words by a variable of small letters.
-//   - 2>&1, 1>&2, in bash &>, redirections of 0, 1 and 2 to literal paths, and here-documents
+//   - 2>&1, 1>&2, redirections of 0, 1 and 2 to literal paths, and here-documents
 //     with a quoted delimiter. A path below /dev or /proc is no plain file, except for
 //     /dev/null.
-//   - cd LITERAL as the first command of a text or a subshell, followed by && or by || exit.
+//   - cd LITERAL as the first command of a text or a subshell, followed by &&.
 //   - Of the builtins cd, echo, printf, test, [, true, false, :, pwd, exit, wait, kill.
 //
 // It also reads through programs that start others: env, timeout, xargs, sh -c,

@@ -48,10 +48,10 @@ func (w *walker) shell(text, name string, sc *scope) {
 		w.note("", why)
 		return
 	}
-	r := &reader{walker: w, text: text, bash: strings.HasSuffix(name, "bash")}
+	r := &reader{walker: w, text: text}
 	w.deeper(func() { r.list(sc, true, "") })
 	if len(r.documents) > 0 {
-		r.stop(r.documents[0].end, " does not end the here-document")
+		r.stop(r.documents[0], " does not end the here-document")
 	}
 }
 
@@ -81,11 +81,7 @@ func (r *reader) list(sc *scope, top bool, ends ...string) string {
 // them, and takes that.
 func (r *reader) chain(sc *scope, top bool) (background bool) {
 	before := *sc
-	cd, stays := false, false
-	if top {
-		cd, stays = r.cd(sc)
-	}
-	if !cd {
+	if !top || !r.cd(sc) {
 		r.pipeline(sc)
 	}
 	for {
@@ -99,9 +95,7 @@ func (r *reader) chain(sc *scope, top bool) (background bool) {
 			*sc = before // another process has changed its own
 			return true
 		default:
-			if !stays {
-				sc.either(before)
-			}
+			sc.either(before)
 			return false
 		}
 		r.newlines()
@@ -110,41 +104,24 @@ func (r *reader) chain(sc *scope, top bool) (background bool) {
 }
 
 // cd reads a change of the directory, if it is one that is allowed: by its literal
-// name, followed by && or by || exit, so that it is known where it holds. stays says
-// that it holds for all that follows.
-func (r *reader) cd(sc *scope) (ok, stays bool) {
+// name and followed by &&, so that it is known where it holds.
+func (r *reader) cd(sc *scope) bool {
 	begin := r.at
 	if r.takeWord("cd") {
 		to, raw := r.word()
-		r.blanks()
-		m := orExit().FindStringSubmatch(r.text[r.at:])
-		if m != nil {
-			r.at += len(m[0])
-			stays = r.at == len(r.text) || strings.IndexByte("\n;)", r.text[r.at]) >= 0
-		}
-		if raw != "" && to.lit && to.text != "" && to.text[0] != '-' && (stays || m == nil && r.ahead("&&")) {
+		if r.blanks(); raw != "" && to.lit && to.text != "" && to.text[0] != '-' && r.ahead("&&") {
 			l := &launch{walker: r.walker, sc: sc, args: []value{to}}
 			l.add("cd")
 			l.known()
-			if stays {
-				if l.args = nil; m[1] != "" {
-					l.args = []value{literal(m[1])}
-				}
-				l.add("exit")
-				l.known()
-			}
 			sc.enter(to.text)
-			return true, stays
+			return true
 		}
 	}
 	if !r.stopped {
 		r.at = begin
 	}
-	return false, false
+	return false
 }
-
-// orExit matches what ends the shell if a cd has failed.
-var orExit = pattern(`^\|\|[ \t]*exit(?:[ \t]+([0-9]+))?[ \t]*`)
 
 // enter changes the directory.
 func (sc *scope) enter(name string) {

@@ -13,16 +13,9 @@ type reader struct {
 	*walker
 	text string
 	at   int
-	bash bool // the language is that of bash, and not of POSIX
 
 	stopped   bool
-	documents []document // whose text begins at the next line
-}
-
-// A document is a here-document that has been announced.
-type document struct {
-	end  string
-	tabs bool // at the beginning of its lines are taken off
+	documents []string // the ends of here-documents whose text begins at the next line
 }
 
 // stop ends the reading. Only the first reason counts: the others follow from it.
@@ -108,17 +101,14 @@ func (r *reader) newline() bool {
 	}
 	documents := r.documents
 	r.documents = nil
-	for _, d := range documents {
+	for _, end := range documents {
 		for {
 			if r.at == len(r.text) {
-				r.stop(d.end, " does not end the here-document")
+				r.stop(end, " does not end the here-document")
 				return true
 			}
 			line, _, _ := strings.Cut(r.text[r.at:], "\n")
-			if r.at = min(r.at+len(line)+1, len(r.text)); d.tabs {
-				line = strings.TrimLeft(line, "\t")
-			}
-			if line == d.end {
+			if r.at = min(r.at+len(line)+1, len(r.text)); line == end {
 				break
 			}
 		}
@@ -178,7 +168,7 @@ type spelling struct {
 	unknown bool   // what follows is known no more
 	head    string // what there was before
 	many    bool
-	brace   int // length of the text before the first brace, or -1
+	brace   bool // one was opened
 }
 
 // loses notes that the rest is not known.
@@ -193,12 +183,12 @@ func (s *spelling) loses(many bool) {
 // anything.
 func (s *spelling) splits() {
 	s.loses(true)
-	s.head, s.brace = "", 0
+	s.head = ""
 }
 
 // word reads a word. raw is as the command writes it, and "" if there is none.
 func (r *reader) word() (v value, raw string) {
-	s := &spelling{brace: -1}
+	s := new(spelling)
 	r.blanks()
 	begin := r.at
 	for r.at < len(r.text) && !delimits(r.text[r.at]) {
@@ -251,13 +241,10 @@ func (r *reader) unquoted(s *spelling, c byte, begin int) {
 			s.loses(false)
 		}
 	case '{':
-		if s.brace < 0 { // a shell without braces takes it for one word
-			s.brace = s.b.Len()
-		}
+		s.brace = true
 	case ',', '.':
-		if s.brace >= 0 && (c == ',' || r.peek(0) == '.') {
-			s.loses(true)
-			s.head = s.head[:min(s.brace, len(s.head))]
+		if s.brace && (c == ',' || r.peek(0) == '.') { // a shell without braces takes it for one word
+			s.splits()
 		}
 	}
 }
@@ -332,26 +319,22 @@ func (r *reader) redirect(sc *scope) bool {
 	if m == "" {
 		return false
 	}
-	if m[0] == '&' && !r.bash {
-		r.stop(m, " is no redirection to every shell")
-		return true
-	}
 	r.at += len(m)
 	fd, op := strings.TrimRight(m, "<>&-"), strings.TrimLeft(m, "0123456789")
 	switch op {
-	case "<<", "<<-":
+	case "<<":
 		end := delimiter().FindString(r.bare())
 		if r.at += len(end); len(end) < 3 || end[0] != end[len(end)-1] || fd != "" && fd != "0" {
 			r.stop("", "the end of a here-document is not quoted")
 			return true
 		}
-		r.documents = append(r.documents, document{end[1 : len(end)-1], op == "<<-"})
+		r.documents = append(r.documents, end[1:len(end)-1])
 		return true
 	case ">&":
 		if to := r.bare(); fd != "0" && len(fd) < 2 && (r.take("1") || r.take("2")) && len(to) == 1 {
 			return true
 		}
-	case "<", ">", ">>", "&>", "&>>":
+	case "<", ">", ">>":
 		v, raw := r.word()
 		switch reads := op == "<"; {
 		case raw == "":
