@@ -273,19 +273,11 @@ func (s *Set) shortenEdits(r *report) {
 			most += len(h.Lines)
 		}
 	}
-	most = s.fitting(r, most, func(n int) { s.showEdits(r, n) })
-	s.showEdits(r, most)
-	// What is left out is not known.
-	short := procfile.EditResult{Files: slices.Clone(r.edited.Files)}
-	for i := range short.Files {
-		f := &short.Files[i]
-		f.Hunks = slices.Clone(f.Hunks)
-		for j, h := range f.Hunks {
-			n := min(len(h.Lines), most)
-			most, f.Omitted = most-n, f.Omitted+len(h.Lines)-n
-			f.Hunks[j].Lines = h.Lines[:n]
-		}
-		f.Hunks = slices.DeleteFunc(f.Hunks, func(h procfile.Hunk) bool { return len(h.Lines) == 0 })
+	s.showEdits(r, s.fitting(r, most, func(n int) { s.showEdits(r, n) }))
+	// The model has not seen all lines of the hunks, so none of them counts.
+	files := slices.Clone(r.edited.Files)
+	for i := range files {
+		files[i].Hunks = nil
 	}
-	r.edited = &short
+	r.edited = &procfile.EditResult{Files: files}
 }

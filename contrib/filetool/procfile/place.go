@@ -194,25 +194,17 @@ func (l *Local) openDir(p place) (dir *os.Root, undo func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	mkdirAll, open, remove := os.MkdirAll, os.OpenRoot, os.Remove
+	if base != nil {
+		mkdirAll, open, remove = base.MkdirAll, base.OpenRoot, base.Remove
+	}
 	undo = func() {}
-	if base == nil {
-		if p.parents > 0 {
-			undo = removeDirs(os.Remove, at, p.parents)
-			if err := os.MkdirAll(at, 0o777); err != nil {
-				undo()
-				return nil, nil, l.explain(at, err)
-			}
-		}
-		dir, err = os.OpenRoot(at)
-	} else {
-		if p.parents > 0 {
-			undo = removeDirs(base.Remove, at, p.parents)
-			if err := base.MkdirAll(at, 0o777); err != nil {
-				undo()
-				return nil, nil, l.explain(p.dir(), err)
-			}
-		}
-		dir, err = base.OpenRoot(at)
+	if p.parents > 0 {
+		undo = removeDirs(remove, at, p.parents)
+		err = mkdirAll(at, 0o777)
+	}
+	if err == nil {
+		dir, err = open(at)
 	}
 	if err != nil {
 		undo()
