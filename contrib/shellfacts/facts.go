@@ -90,7 +90,7 @@ const (
 // there.
 func Parse(command, shell string) Facts {
 	w := new(walker)
-	w.shell(command, shell, new(scope))
+	w.shell(command, shell, new(scope), nil)
 	w.facts.Complete = len(w.facts.Why) == 0
 	return w.facts
 }

@@ -39,8 +39,8 @@ func (w *walker) deeper(inner func()) bool {
 	return true
 }
 
-// shell walks a text that a shell of its own runs.
-func (w *walker) shell(text, name string, sc *scope) {
+// shell walks a text that a shell of its own runs, which some programs start.
+func (w *walker) shell(text, name string, sc *scope, through []string) {
 	if !slices.Contains([]string{"bash", "rbash", "dash", "sh", "ash"}, name) {
 		w.note("", "the language of the shell "+name+" is not known")
 	}
@@ -48,7 +48,7 @@ func (w *walker) shell(text, name string, sc *scope) {
 		w.note("", why)
 		return
 	}
-	r := &reader{walker: w, text: text}
+	r := &reader{walker: w, text: text, through: through}
 	w.deeper(func() { r.list(sc, true, "") })
 	if len(r.documents) > 0 {
 		r.stop(r.documents[0], " does not end the here-document")
@@ -110,7 +110,7 @@ func (r *reader) cd(sc *scope) bool {
 	if r.takeWord("cd") {
 		to, raw := r.word()
 		if r.blanks(); raw != "" && to.lit && to.text != "" && to.text[0] != '-' && r.ahead("&&") {
-			l := &launch{walker: r.walker, sc: sc, args: []value{to}}
+			l := &launch{walker: r.walker, sc: sc, through: r.through, args: []value{to}}
 			l.add("cd")
 			l.known()
 			sc.enter(to.text)
@@ -226,7 +226,7 @@ func (r *reader) loop() {
 // simple reads a simple command, and walks it.
 func (r *reader) simple(sc *scope) {
 	r.blanks()
-	l := &launch{walker: r.walker, sc: sc, reader: r}
+	l := &launch{walker: r.walker, sc: sc, through: r.through, reader: r}
 	var words []value
 	redirected := false
 	for {

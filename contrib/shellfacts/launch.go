@@ -11,7 +11,7 @@ type launch struct {
 	*walker
 	sc       *scope
 	reader   *reader  // of the shell that starts it, or nil
-	through  []string // what starts it instead
+	through  []string // the programs that start it, or its shell
 	appended string   // the program that appends words which are not known, or ""
 
 	at   int // of its Program
@@ -178,20 +178,7 @@ func (l *launch) script(shell string, text value) {
 		l.note(text.text, " is a command for "+l.name+", and no literal without a backslash")
 		return
 	}
-	inner := &walker{deep: l.deep}
-	inner.shell(text.text, shell, l.sc.clone())
-	for _, p := range inner.facts.Programs {
-		if len(l.facts.Programs) >= maxFacts {
-			l.note("", "the command runs too many programs")
-			break
-		}
-		p.Through = slices.Concat(l.chain(), p.Through)
-		l.facts.Programs = append(l.facts.Programs, p)
-	}
-	l.facts.Writes, l.facts.Reads = append(l.facts.Writes, inner.facts.Writes...), append(l.facts.Reads, inner.facts.Reads...)
-	for _, why := range inner.facts.Why {
-		l.facts.note(why)
-	}
+	l.shell(text.text, shell, l.sc.clone(), l.chain())
 }
 
 // xargs walks a command whose last words, or some of them, come from the input.

@@ -11,8 +11,9 @@ import (
 // other: at anything else it stops, with the reason.
 type reader struct {
 	*walker
-	text string
-	at   int
+	through []string // the programs that start the shell
+	text    string
+	at      int
 
 	stopped   bool
 	documents []string // the ends of here-documents whose text begins at the next line

@@ -56,7 +56,8 @@ touch | -acfhm -d: -r: -t: --no-create --date: --no-dereference --reference: --t
 mkdir | -pv -m: --mode: --parents --verbose | m
 rmdir | | m
 rm unlink | -fiIrRdv --force --interactive? --one-file-system --no-preserve-root --preserve-root? --recursive --dir --verbose | m
-chmod chown chgrp | -cfvhRHLP --changes --silent --quiet --verbose --dereference --no-dereference --from: --no-preserve-root --preserve-root --reference:e --recursive | em
+chmod | -cfvR --changes --silent --quiet --verbose --no-preserve-root --preserve-root --reference:e --recursive | em
+chown chgrp | -cfvhRHLP --changes --silent --quiet --verbose --dereference --no-dereference --from: --no-preserve-root --preserve-root --reference:e --recursive | em
 cp | -adfiHlLnPpRrTuvxZs -t: --archive --attributes-only --copy-contents --force --interactive --link --dereference --no-clobber --no-dereference --preserve? --no-preserve: --recursive --reflink? --remove-destination --sparse: --strip-trailing-slashes --symbolic-link --target-directory: --no-target-directory --update? --verbose --one-file-system | copy
 mv | -finTuvZ -t: --force --interactive --no-clobber --no-copy --strip-trailing-slashes --target-directory: --no-target-directory --update? --verbose | copy
 ln | -dFfinLPrsTv -t: --directory --force --interactive --logical --no-dereference --physical --relative --symbolic --target-directory: --no-target-directory --verbose | copy
