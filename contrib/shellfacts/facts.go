@@ -95,14 +95,6 @@ func Parse(command, shell string) Facts {
 	return w.facts
 }
 
-// note adds a reason for which the facts are not Complete. A few of them are enough
-// for a person.
-func (f *Facts) note(why string) {
-	if !slices.Contains(f.Why, why) && len(f.Why) < maxWhy {
-		f.Why = append(f.Why, why)
-	}
-}
-
 // pattern compiles a regular expression when it is first needed.
 func pattern(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })

@@ -23,8 +23,13 @@ func (sc *scope) clone() *scope { c := *sc; return &c }
 // either notes that the directory is the one before, or still this one.
 func (sc *scope) either(before scope) { sc.lost = sc.lost || *sc != before }
 
-// note tells why the facts are not complete.
-func (w *walker) note(subject, why string) { w.facts.note(quoted(subject) + why) }
+// note adds a reason for which the facts are not complete. A few of them are enough for a
+// person.
+func (w *walker) note(subject, why string) {
+	if why = quoted(subject) + why; !slices.Contains(w.facts.Why, why) && len(w.facts.Why) < maxWhy {
+		w.facts.Why = append(w.facts.Why, why)
+	}
+}
 
 // deeper calls inner for what is within something else. It returns false if that is too
 // deep.
