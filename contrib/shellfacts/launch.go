@@ -181,38 +181,15 @@ func (l *launch) script(shell string, text value) {
 	l.shell(text.text, shell, l.sc.clone(), l.chain())
 }
 
-// xargs walks a command whose last words, or some of them, come from the input.
+// xargs walks a command whose last words come from the input.
 func (l *launch) xargs(s *spec) {
 	options, words := l.parse(s, l.args)
 	l.effects(options)
-	replaced, appends := "", false
-	for _, o := range options {
-		switch o.name {
-		case "I":
-			if replaced = o.value.text; !o.value.lit {
-				l.unclear(o.value, "an option")
-			}
-		case "n", "max-args", "L", "l", "max-lines": // one of these and -I ends the other
-			appends = true
-		}
-	}
 	if len(words) == 0 {
 		l.starts(nil, l.appended)
 		words = []value{literal("echo")}
 	}
-	words = slices.Clone(words)
-	appended := "xargs"
-	if replaced != "" {
-		if !appends {
-			appended = l.appended
-		}
-		for i, word := range words {
-			if before, _, has := strings.Cut(word.text, replaced); has {
-				words[i] = value{text: word.text, head: before}
-			}
-		}
-	}
-	l.starts(words, appended)
+	l.starts(words, "xargs")
 }
 
 // shellOption matches the options of a shell that only say where its text is and when

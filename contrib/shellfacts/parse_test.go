@@ -86,7 +86,7 @@ func TestSyntax(t *testing.T) {
 		{`time go test`, `time -p go test`},
 		{`sh -c ''`, `sh -c`}, {`bash -lc 'ls'`, `bash -ic 'ls'`}, {`bash --version`, `bash +x f`}, {`bash f.sh a`, `bash "$f"`}, {`python3 -m pytest -q`, `python3 -m json.tool`}, {`python3 x.py -v --verbose`, `python3 -z x.py`}, {`python3 x.py`, `python3 -`},
 		{`ss -tlnp`, `ss -tK`}, {`lsof -nP -i :80`, `lsof -Dbx`}, {`netstat -tlnp`, `netstat -Z`}, {`tree -L 2`, `tree -R`}, {`tree -aL2 -o f`, `tree -Lo 2 f`}, {`tree -L 1`, `tree -oL f 2`}, {`tree -a -I x`, `tree -IR x`}, {`ls`, `nm --plug=x f`}, {`rg -n a`, `rg --pre x a`},
-		{`ls | xargs -n 1 -I{} cat {}`, `ls | xargs -I{} -n 2 sort`}, {`ls | xargs -I{} cat {}`, `ls | xargs --replace --max-l=1 sort f`}, {`ls | xargs -I x cat x`, `ls | xargs -I "$v" sort f`},
+		{`ls | xargs -n 1 cat`, `ls | xargs -I{} -n 2 sort`}, {`ls | xargs cat`, `ls | xargs --replace --max-l=1 sort f`}, {`ls | xargs -r cat`, `ls | xargs -I{} cat {}`}, {`ls | xargs`, `ls | xargs -I "$v" sort f`},
 		{`sed -n '/[]x]/p' f`, `sed '/[]/p;s/]/w sub/g' f`}, {`sed 's/[^]a]/x/' f`, `sed '/[^]/p;s/]/w sub/g' f`}, {`sed 's/[^a]*[b]/x/' f`, `sed 's|[]|x|p;s|]|w sub|g' f`},
 		{`sed 's/[[:space:]]*$//' f`, `sed '/[[:x:]/p;s/]/w sub/g' f`}, {`sed 's/[^[:digit:]a]/x/g' f`, `sed '/[][:x:]/p;s/[^]/w sub/g' f`},
 		{`find . -exec grep x f {} +`, `find . -exec grep x {} f + -exec touch f \;`}, {`ls`, `nm @f`}, {`ls`, `objdump -- @f`}, {`ls`, `setarch i686 touch f`}, {`ls`, `xxd -pc f g`}, {`chmod +x f`, `chmod -x f`}, {`date +%s`, `date 0101`}, {`sed -i s/x/y/ f`, `sed -i.bak s/x/y/ f`},

@@ -70,7 +70,7 @@ awk gawk mawk nawk | -F: -v: -f:f --field-separator: --assign: --file:f --posix 
 + nice | -n: -0123456789 --adjustment: | x
 + time | -pvqa -f: -o:w --portability --verbose --quiet --append --format: --output:w | x
 + sudo doas | -EHnkSbA! -u: -g: -h: -p: -C: -D:! -e! -i! -s! -l -v -K --preserve-env? --non-interactive --user: --group: --set-home --stdin --chdir:! --prompt: --edit! --login! --shell! --list | x
-+ xargs | -0oprtx -a:r -d: -E: -e? -I: -i?! -L: -l? -n: -P: -s: --null --arg-file:r --delimiter: --eof? --replace?! --max-lines? --max-args: --open-tty --max-procs: --interactive --process-slot-var:! --no-run-if-empty --max-chars: --show-limits --verbose --exit | xargs
++ xargs | -0oprtx -a:r -d: -E: -e? -I:! -i?! -L: -l? -n: -P: -s: --null --arg-file:r --delimiter: --eof? --replace?! --max-lines? --max-args: --open-tty --max-procs: --interactive --process-slot-var:! --no-run-if-empty --max-chars: --show-limits --verbose --exit | xargs
 sh bash dash ash rbash zsh ksh mksh yash fish csh tcsh | | shell
 * test [ | ! | -
 F + python python2 python3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 python3.14 pypy pypy3 | -bBdEhiIOPqRsStuvVx -W: -X:! -c:! -m:! --version | script
