@@ -207,7 +207,7 @@ func inputTerminal(c *check, m *view) {
 	if !ok {
 		return
 	}
-	if out := m.until(id, 0, "^[0-9]+ [0-9]+$"); !strings.HasPrefix(out.Text, "terminal\n40 120\n") {
+	if out := m.until(id, 0, "^[0-9]+ [0-9]+$"); !strings.HasPrefix(out.Text, "terminal\n40 120") {
 		c.fatalf("a command on a terminal of 120 columns and 40 rows finds %s", excerpt(out.Text))
 	}
 	got := m.input(id, procmgr.InputRequest{Data: []byte("xx"), Keys: []procmgr.Key{"backspace", "enter"}, Until: "^got x$", Wait: c.long})
