@@ -102,6 +102,15 @@ func ready(t testing.TB, m procmgr.Manager, id, line string) procmgr.Output {
 	return out
 }
 
+// finish starts a command, waits for its end and requires that nothing of it is left.
+func finish(t testing.TB, m procmgr.Manager, req procmgr.StartRequest) procmgr.Output {
+	t.Helper()
+	req.Wait = long
+	out := start(t, m, req)
+	require.Equal(t, procmgr.Exited, out.Process.State)
+	return out
+}
+
 // begin starts a command in the background and waits until it has printed
 // "ready".
 func begin(t testing.TB, m procmgr.Manager, command string) procmgr.Output {

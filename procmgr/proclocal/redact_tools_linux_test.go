@@ -70,7 +70,7 @@ func TestRedactTools(t *testing.T) {
 			if program := strings.Fields(command)[0]; program != "set" {
 				testenv.Programs(t, program)
 			}
-			out := masked(t, l, procmgr.StartRequest{Command: command, Limit: headtail.Limits{Bytes: -1, Line: -1}})
+			out := finish(t, l, procmgr.StartRequest{Command: command, Limit: headtail.Limits{Bytes: -1, Line: -1}})
 			require.NotEmpty(t, out.Redacted)
 			require.Contains(t, out.Text, "[withheld: ")
 			require.NotContains(t, out.Text, "p4ssword")
@@ -81,7 +81,7 @@ func TestRedactTools(t *testing.T) {
 			}
 		})
 	}
-	out := masked(t, l, procmgr.StartRequest{Command: "env", Env: map[string]string{"A_TOKEN": "a1b2c3d4e5f6a7b8c9d0"}})
+	out := finish(t, l, procmgr.StartRequest{Command: "env", Env: map[string]string{"A_TOKEN": "a1b2c3d4e5f6a7b8c9d0"}})
 	require.Contains(t, out.Text, "A_TOKEN=[withheld: A_TOKEN]\n")
 	require.NotContains(t, out.Text, token)
 }
@@ -125,7 +125,7 @@ func TestRedactOrdinary(t *testing.T) {
 	} {
 		file := filepath.Join(t.TempDir(), "text")
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-		out := masked(t, l, procmgr.StartRequest{Command: "cat " + file, Limit: headtail.Limits{Bytes: -1, Line: -1}})
+		out := finish(t, l, procmgr.StartRequest{Command: "cat " + file, Limit: headtail.Limits{Bytes: -1, Line: -1}})
 		require.Equal(t, strings.ToValidUTF8(text, "\uFFFD"), strings.ReplaceAll(out.Text, "\uFFFD\uFFFD", "\uFFFD"), "%d", i)
 		require.Empty(t, out.Redacted)
 		require.Equal(t, int64(len(text)), out.Next)

@@ -20,14 +20,6 @@ import (
 
 const token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
 
-func masked(t *testing.T, l procmgr.Manager, req procmgr.StartRequest) procmgr.Output {
-	t.Helper()
-	req.Wait = long
-	out := start(t, l, req)
-	require.Equal(t, procmgr.Exited, out.Process.State)
-	return out
-}
-
 // The values of the host's variables that look like secrets are masked, whoever lets
 // them through, and words are not.
 func TestRedactEnvironment(t *testing.T) {
@@ -47,15 +39,15 @@ func TestRedactEnvironment(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLocal(t, &proclocal.Options{Env: policy})
-			out := masked(t, l, procmgr.StartRequest{Command: "cat " + file})
+			out := finish(t, l, procmgr.StartRequest{Command: "cat " + file})
 			require.Equal(t, want, out.Text)
 			require.Equal(t, []string{"GITHUB_TOKEN", "DATABASE_URL"}, out.Redacted)
 			require.Equal(t, int64(len(want)), out.Next)
-			out = masked(t, l, procmgr.StartRequest{Command: "echo zz9a8b7c6d5e4f3g2h"})
+			out = finish(t, l, procmgr.StartRequest{Command: "echo zz9a8b7c6d5e4f3g2h"})
 			require.Equal(t, "zz9a8b7c6d5e4f3g2h\n", out.Text, "it is the value of PUBLIC_THING too")
 			require.Empty(t, out.Redacted)
 			if len(policy.Exclude) > 0 {
-				out = masked(t, l, procmgr.StartRequest{Command: "echo dropped0a1b2c3d4e5f6"})
+				out = finish(t, l, procmgr.StartRequest{Command: "echo dropped0a1b2c3d4e5f6"})
 				require.Equal(t, "dropped0a1b2c3d4e5f6\n", out.Text)
 			}
 		})
@@ -71,7 +63,7 @@ func TestRedactAdded(t *testing.T) {
 		Redact:    []proclocal.Secret{{Name: "named", Value: "four"}},
 	})
 	req := procmgr.StartRequest{Command: `echo "$SET_TOKEN $HOOK_TOKEN $A_TOKEN $WORD four"`, Env: map[string]string{"A_TOKEN": value(3), "WORD": "word"}}
-	out := masked(t, l, req)
+	out := finish(t, l, req)
 	require.Equal(t, "[withheld: SET_TOKEN] [withheld: HOOK_TOKEN] [withheld: A_TOKEN] word [withheld: named]\n", out.Text)
 	require.ElementsMatch(t, []string{"SET_TOKEN", "HOOK_TOKEN", "A_TOKEN", "named"}, out.Redacted)
 	require.Equal(t, req.Command, out.Process.Command)

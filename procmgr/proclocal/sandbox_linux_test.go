@@ -43,15 +43,6 @@ func (b *box) Rules() procmgr.SandboxRules { return b.rules }
 func (b *box) Environ() []string           { return b.environ }
 func (b *box) Wraps() bool                 { return b.wraps }
 
-// boxed runs a command to its end.
-func boxed(t *testing.T, m procmgr.Manager, req procmgr.StartRequest) procmgr.Output {
-	t.Helper()
-	req.Wait = long
-	out := start(t, m, req)
-	require.Equal(t, procmgr.Exited, out.Process.State)
-	return out
-}
-
 // A Sandbox gets the shell and the command, and the dialect stays that of
 // Options.Shell.
 func TestSandboxArgv(t *testing.T) {
@@ -64,9 +55,9 @@ func TestSandboxArgv(t *testing.T) {
 	}
 	l := newLocal(t, &proclocal.Options{Sandbox: b, Shell: []string{"sh", "-c"}})
 	t.Setenv("TMPDIR", "/elsewhere")
-	out := boxed(t, l, procmgr.StartRequest{Command: `echo "$WRAPPED, $TMPDIR"`})
+	out := finish(t, l, procmgr.StartRequest{Command: `echo "$WRAPPED, $TMPDIR"`})
 	require.Equal(t, "sh -c, /box\n", out.Text)
-	out = boxed(t, l, procmgr.StartRequest{Command: `echo "$TMPDIR"`, Env: map[string]string{"TMPDIR": "/own"}})
+	out = finish(t, l, procmgr.StartRequest{Command: `echo "$TMPDIR"`, Env: map[string]string{"TMPDIR": "/own"}})
 	require.Equal(t, "/own\n", out.Text)
 	require.EqualValues(t, 2, b.starts.Load())
 
@@ -98,9 +89,9 @@ func TestSandboxThread(t *testing.T) {
 		<-done
 		return err
 	}}
-	own := boxed(t, newLocal(t, nil), procmgr.StartRequest{Command: "grep NoNewPrivs /proc/self/status"})
+	own := finish(t, newLocal(t, nil), procmgr.StartRequest{Command: "grep NoNewPrivs /proc/self/status"})
 	require.Equal(t, "NoNewPrivs:\t0\n", own.Text)
-	out := boxed(t, newLocal(t, &proclocal.Options{Sandbox: b}), procmgr.StartRequest{Command: "grep NoNewPrivs /proc/self/status"})
+	out := finish(t, newLocal(t, &proclocal.Options{Sandbox: b}), procmgr.StartRequest{Command: "grep NoNewPrivs /proc/self/status"})
 	require.Equal(t, "NoNewPrivs:\t1\n", out.Text)
 }
 
