@@ -6,7 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/asktest"
 )
 
 func TestMembers(t *testing.T) {
@@ -37,4 +39,11 @@ func TestMembers(t *testing.T) {
 	}
 	require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
 	require.Empty(t, members())
+}
+
+func TestWaiting(t *testing.T) { asktest.Check(t, newLocal(t, nil), 5) }
+
+func TestHeldWaiting(t *testing.T) {
+	testenv.Held(t)
+	asktest.Check(t, newLocal(t, nil), 0)
 }
