@@ -110,28 +110,6 @@ func TestFollowTombstone(t *testing.T) {
 	require.Equal(t, "[5]", textOf(all))
 }
 
-func TestFollowErrors(t *testing.T) {
-	l := newLocal(t, nil)
-	for chunk, err := range procmgr.Follow(t.Context(), l, "nobody", nil) {
-		require.ErrorIs(t, err, procmgr.ErrNotFound)
-		require.Zero(t, chunk)
-	}
-	id := begin(t, l, "echo ready; exec sleep 600").Process.ID
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	n := 0
-	for chunk, err := range procmgr.Follow(ctx, l, id, nil) {
-		if n++; n == 1 {
-			require.Equal(t, "ready\n", chunk.Text)
-			cancel()
-			continue
-		}
-		require.ErrorIs(t, err, context.Canceled)
-		require.Zero(t, chunk)
-	}
-	require.Equal(t, 2, n)
-}
-
 // A printer is a Manager with one process, which prints a piece at each call.
 type printer struct {
 	procmgr.Manager

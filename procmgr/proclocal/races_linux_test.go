@@ -106,12 +106,13 @@ func manyStarts(t *testing.T, starts int) {
 	})
 	other(func(int64) bool {
 		page, err := l.List(context.Background(), procmgr.ListRequest{})
-		all := page.Processes
-		for i, p := range all {
-			whole := p.PID != 0 && p.ID != "" && (i == 0 || !p.StartedAt.IsZero())
-			if !assert.True(t, whole, "half a process is listed: %+v", p) {
+		seen := make(map[string]bool)
+		for _, p := range page.Processes {
+			whole := p.PID != 0 && p.ID != "" && !p.StartedAt.IsZero() && (p.State == procmgr.Exited) == !p.ExitedAt.IsZero()
+			if !assert.True(t, whole, "half a process is listed: %+v", p) || !assert.False(t, seen[p.ID], "%s is there twice", p.ID) {
 				return false
 			}
+			seen[p.ID] = true
 		}
 		return assert.NoError(t, err)
 	})
