@@ -9,10 +9,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/envpolicy"
+	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
@@ -147,4 +149,128 @@ func TestLog(t *testing.T) {
 		require.NotContains(t, line, "hidden-")
 	}
 	require.Contains(t, log.String(), "SOME_TOKEN", "the name of what was withheld may be told")
+}
+
+// A host can count the work of a Local.
+func TestMetrics(t *testing.T) {
+	var mu sync.Mutex
+	counts := make(map[string]int64)
+	add := func(name string, n int64) {
+		mu.Lock()
+		defer mu.Unlock()
+		counts[name] += n
+	}
+	l := newLocal(t, &proclocal.Options{MaxRunningPerChat: 1, Metrics: &proclocal.Metrics{
+		Started: func() { add("started", 1) },
+		Refused: func(err error) {
+			add("refused", 1)
+			if errors.Is(err, procmgr.ErrLimit) {
+				add("limited", 1)
+			}
+		},
+		Exited:  func(cause procmgr.Cause, _ time.Duration) { add("exited: "+string(cause), 1) },
+		Running: func(delta int) { add("running", int64(delta)) },
+		Output:  func(n int) { add("printed", int64(n)) },
+		Omitted: func(n int64) { add("omitted", n) },
+		Waited: func(d time.Duration) {
+			if d >= 50*time.Millisecond {
+				add("waited long", 1)
+			}
+		},
+	}})
+	m := l.Chat("a")
+	run(t, m, "sleep 0.1; echo hello")
+	start(t, m, procmgr.StartRequest{ID: "x", Command: "head -c 1000 /dev/zero; echo ready; exec sleep 1000"})
+	out := output(t, m, "x", procmgr.OutputRequest{Until: "ready", Wait: long, Limit: headtail.Limits{Bytes: 200}})
+	start(t, m, procmgr.StartRequest{ID: "x", Command: out.Process.Command}) // it is attached, and neither started nor refused
+	_, err := m.Start(t.Context(), procmgr.StartRequest{Command: "true"})
+	require.ErrorIs(t, err, procmgr.ErrLimit)
+	_, err = m.Start(t.Context(), procmgr.StartRequest{Command: ""})
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+	eventually(t, "one of the two is running", func() bool { // Metrics may hear of an exit after a caller
+		mu.Lock()
+		defer mu.Unlock()
+		return counts["running"] == 1
+	})
+	require.NoError(t, m.Signal(t.Context(), "x", procmgr.Kill))
+	require.NoError(t, l.Close())
+
+	mu.Lock()
+	defer mu.Unlock()
+	require.Positive(t, counts["waited long"])
+	delete(counts, "waited long")
+	require.Equal(t, map[string]int64{
+		"started": 2, "running": 0, "refused": 2, "limited": 1, "exited: exit": 1, "exited: request": 1,
+		"printed": int64(len("hello\n") + 1000 + len("ready\n")), "omitted": out.Truncated.OmittedBytes,
+	}, counts)
+}
+
+// withholding returns a Local that withholds some variables, and no others.
+func withholding(t *testing.T, opts proclocal.Options, names ...string) *proclocal.Local {
+	for _, name := range names {
+		t.Setenv(name, "hidden")
+	}
+	opts.Env = envpolicy.Policy{Allow: []string{"*"}, Exclude: names}
+	return newLocal(t, &opts)
+}
+
+// A variable is named if the command, or the output of a failed one, names it. Most
+// failures have nothing to do with the variables that were withheld.
+func TestWithheldNames(t *testing.T) {
+	const mine, other, given = "MY_API_TOKEN", "OTHER_API_TOKEN", "GIVEN_API_TOKEN"
+	l := withholding(t, proclocal.Options{UpdateEnv: func(env []string) ([]string, error) {
+		return append(env, given+"=given"), nil
+	}}, mine, other, given)
+	type command struct {
+		text string
+		want []string
+	}
+	for _, tt := range []struct {
+		name     string
+		commands []command // of one chat
+	}{
+		{"nothing mentions it", []command{{"exit 3", nil}, {"ls /no/such/file", nil}, {"true", nil}}},
+		{"the command mentions one", []command{{"exit 3$MY_API_TOKEN", []string{mine}}, {"exit 3", nil}}},
+		{"a command that succeeds mentions one", []command{{"echo $MY_API_TOKEN", []string{mine}}, {"exit 3", nil}}},
+		{"the output names one", []command{{"x=MY_API_; echo ${x}TOKEN is not set; exit 3", []string{mine}}}},
+		{"both name one", []command{{"x=MY_API_; echo ${x}TOKEN; exit 3$OTHER_API_TOKEN", []string{mine, other}}, {"exit 3", nil}}},
+		{"named again", []command{{"exit 3$MY_API_TOKEN", []string{mine}}, {"exit 3$MY_API_TOKEN", []string{mine}}}},
+		{"the output of one that succeeds", []command{{"x=MY_API_; echo ${x}TOKEN", nil}}},
+		{"another name", []command{{"exit 3$MY_API_TOKENS$xMY_API_TOKEN", nil}}},
+		{"in braces", []command{{"echo ${MY_API_TOKEN:-none}; exit", []string{mine}}}},
+		{"without a dollar", []command{{"printenv MY_API_TOKEN", []string{mine}}}},
+		{"all of them", []command{{"env", nil}}},
+		{"one that UpdateEnv gives", []command{{"echo $GIVEN_API_TOKEN", nil}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, c := range tt.commands {
+				out := start(t, l.Chat(tt.name), procmgr.StartRequest{Command: c.text, Wait: long})
+				require.Equal(t, procmgr.Exited, out.Process.State)
+				require.Equal(t, c.want, out.Withheld, c.text)
+				again := output(t, l.Chat(tt.name), out.Process.ID, procmgr.OutputRequest{})
+				require.Equal(t, c.want, again.Withheld, "the same process, read again")
+			}
+		})
+	}
+	t.Run("a request that gives it", func(t *testing.T) {
+		out := start(t, l.Chat("given"), procmgr.StartRequest{
+			Command: "exit 3$MY_API_TOKEN$OTHER_API_TOKEN", Wait: long, Env: map[string]string{mine: ""},
+		})
+		require.Equal(t, []string{other}, out.Withheld)
+	})
+	t.Run("what it leaves behind", func(t *testing.T) {
+		out := start(t, l.Chat("left"), procmgr.StartRequest{Command: "sleep 1000 & x=MY_API_; echo ${x}TOKEN; exit 3", Wait: long})
+		require.Equal(t, procmgr.Detached, out.Process.State)
+		require.Equal(t, []string{mine}, out.Withheld)
+		require.NoError(t, l.Chat("left").Signal(t.Context(), out.Process.ID, procmgr.Kill))
+	})
+	t.Run("ended on request", func(t *testing.T) {
+		m := l.Chat("ended")
+		out := start(t, m, procmgr.StartRequest{Command: "x=MY_API_; echo ${x}TOKEN; echo up; exec sleep 1000"})
+		output(t, m, out.Process.ID, procmgr.OutputRequest{Until: "^up", Wait: long})
+		require.NoError(t, m.Signal(t.Context(), out.Process.ID, procmgr.Kill))
+		out = output(t, m, out.Process.ID, procmgr.OutputRequest{Wait: long})
+		require.Equal(t, procmgr.Exited, out.Process.State)
+		require.Empty(t, out.Withheld)
+	})
 }
