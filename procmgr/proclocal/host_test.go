@@ -264,13 +264,4 @@ func TestWithheldNames(t *testing.T) {
 		require.Equal(t, []string{mine}, out.Withheld)
 		require.NoError(t, l.Chat("left").Signal(t.Context(), out.Process.ID, procmgr.Kill))
 	})
-	t.Run("ended on request", func(t *testing.T) {
-		m := l.Chat("ended")
-		out := start(t, m, procmgr.StartRequest{Command: "x=MY_API_; echo ${x}TOKEN; echo up; exec sleep 1000"})
-		output(t, m, out.Process.ID, procmgr.OutputRequest{Until: "^up", Wait: long})
-		require.NoError(t, m.Signal(t.Context(), out.Process.ID, procmgr.Kill))
-		out = output(t, m, out.Process.ID, procmgr.OutputRequest{Wait: long})
-		require.Equal(t, procmgr.Exited, out.Process.State)
-		require.Empty(t, out.Withheld)
-	})
 }
