@@ -52,7 +52,6 @@ function stateOf(p) {
   if (state === 'exited') state = p.signal || (p.exit_code === undefined ? 'ended' : `exit ${p.exit_code}`);
   if (p.ended_by === 'request') state += ', on request';
   if (p.oom) state += ', out of memory';
-  if (p.stopped) state += ', stopped';
   if (p.waiting) state = p.waiting.secret ? 'waits for a secret' : 'waits for input';
   return state;
 }
