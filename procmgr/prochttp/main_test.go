@@ -21,7 +21,6 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/asktest"
-	"github.com/toolproc/toolproc/procmgr/internal/leftover"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
@@ -70,7 +69,7 @@ func farSide() int {
 func leftBehind() (left string) {
 	for range 500 {
 		left = goroutines()
-		if all := leftover.Children(); len(all) > 0 {
+		if all := children(); len(all) > 0 {
 			left += fmt.Sprint(" children: ", all)
 		}
 		if left == "" {
@@ -96,6 +95,21 @@ func goroutines() string {
 		}
 	}
 	return strings.Join(ours, "\n\n")
+}
+
+// children returns the children of this program from the files of Linux. Under
+// Wine, these files describe Wine itself.
+func children() []string {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	files, _ := filepath.Glob("/proc/self/task/*/children")
+	var all []string
+	for _, f := range files {
+		text, _ := os.ReadFile(f)
+		all = append(all, strings.Fields(string(text))...)
+	}
+	return all
 }
 
 // long is a time that a test waits only if something is wrong.
