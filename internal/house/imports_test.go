@@ -217,7 +217,7 @@ var arrows = []arrow{
 		dir:     "procmgr/prochttp",
 		module:  []string{"procmgr", "procmgr/internal/idempotency", "procmgr/internal/callerr", "procmgr/internal/check", "headtail"},
 		outside: []string{strictJSON, xerrors},
-		tests:   []string{"procmgr/proclocal", "procmgr/procroute", "internal/beside", "procmgr/internal/asktest", "procmgr/internal/leftover", "procmgr/proctest", "internal/testenv"},
+		tests:   []string{"procmgr/proclocal", "procmgr/procroute", "internal/beside", "procmgr/internal/asktest", "procmgr/proctest", "internal/testenv"},
 		why:     "a client and a handler know a Host and the limits of a text; how processes run is not their business, and net/http routes well enough; encoding/json guesses what a handler must refuse",
 	},
 	{
