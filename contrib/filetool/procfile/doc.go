@@ -1,7 +1,7 @@
 // Package procfile reads, writes and edits the text files of one machine, for a
 // program that lets a model do so. [Files] is the contract. [Local] is the files
 // of this machine, and the Client of package filehttp those of another one. The
-// tools for a model are in chattool/filetool.
+// tools for a model are in contrib/filetool.
 //
 // # What can be relied on
 //
