@@ -72,18 +72,7 @@ func (in *indents) line(j int) string {
 		return line
 	}
 	own := indentOf(line)
-	return in.of(own, in.about(j)) + line[len(own):]
-}
-
-// about returns the line of the search in whose place a line of the replacement
-// stands, as far as the lines that stay tell.
-func (in *indents) about(j int) int {
-	for i := j - 1; i >= 0; i-- {
-		if k := in.model.stays[i]; k >= 0 {
-			return k + j - i
-		}
-	}
-	return j
+	return in.of(own, j) + line[len(own):]
 }
 
 // of returns the file's indentation for one of the model's: that of a line with the same

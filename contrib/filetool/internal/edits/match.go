@@ -354,13 +354,6 @@ func opens(line string) bool {
 	return strings.ContainsRune(":{([", rune(line[len(line)-1])) || strings.HasSuffix(line, "; then") || strings.HasSuffix(line, "; do")
 }
 
-// mayFollow reports whether a line may stand behind one that opens, as deep as that.
-func mayFollow(line string) bool {
-	return slices.ContainsFunc([]string{"}", ")", "]", "- ", "case ", "default:"}, func(begin string) bool {
-		return strings.HasPrefix(allTrimmed(line), begin)
-	})
-}
-
 // flat reports that the replacement has lost its levels: no line of the block is indented,
 // although one of the replacement opens the next.
 func (b *block) flat() (lost bool) {
@@ -374,7 +367,7 @@ func (b *block) flat() (lost bool) {
 			continue
 		case indentOf(line) != "":
 			return false
-		case last >= 0 && opens(b.replace[last]) && !mayFollow(line) && min(b.stays[last], b.stays[j]) < 0:
+		case last >= 0 && opens(b.replace[last]) && min(b.stays[last], b.stays[j]) < 0:
 			lost = true
 		}
 		last = j
