@@ -21,7 +21,7 @@ const brief = 50 * time.Millisecond
 
 var basicCases = []testCase{
 	{"run, read, list and end", "Start runs a command, Output with Until waits for what it prints, List has it, and Kill ends it", func(c *check, m *view) {
-		c.result(m.runAs(procmgr.StartRequest{Command: "echo hello; exit 3"}), 3, "hello\n")
+		c.result(m.runAs(procmgr.StartRequest{Command: "sleep 0.3; echo hello; exit 3"}), 3, "hello\n")
 		c.endIfFailed()
 		id := m.start(procmgr.StartRequest{Command: sleeps}).Process.ID
 		m.until(id, 0, "^ready$")
