@@ -30,10 +30,10 @@ type Policy struct {
 	// [NonInteractive] are not set.
 	Interactive bool
 
-	// Set has variables that the host sets. They win over inherited variables
-	// and over those of NonInteractive, and may be secrets. Variables that the
-	// system cannot represent are ignored: an empty name, a name with a =, and a
-	// name or a value with a NUL byte.
+	// Set has variables that the host sets. They win over inherited variables and over
+	// the variables of NonInteractive, and may be secrets. Variables that the system
+	// cannot represent are ignored: an empty name, a name with a =, and a name or a
+	// value with a NUL byte.
 	Set map[string]string
 }
 
@@ -107,7 +107,7 @@ func (p *Policy) added(goos string) map[string]string {
 			added[fold(goos, name)] = name + "=" + value
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(p.Set)) { // so that of PATH and Path the same one wins each time
+	for _, name := range slices.Sorted(maps.Keys(p.Set)) { // sorted, so that the same one of PATH and Path always wins
 		entry := name + "=" + p.Set[name]
 		if name != "" && !strings.Contains(name, "=") && !strings.Contains(entry, "\x00") {
 			added[fold(goos, name)] = entry

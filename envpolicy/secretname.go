@@ -98,11 +98,11 @@ func collect(words map[place]string) map[string]place {
 // word: they say that the value is the place of a secret, a way to get it, its form or
 // its life time.
 //
-// KEY_ID and TOKEN_ID are the public half of a pair; the ID of an AWS access key goes
-// all the same, because nothing works with half of that pair. A header variable has
-// the name of a header, CSRF_COOKIE that of a cookie, and BOS_TOKEN the beginning of a
-// text for a model. Jenkins finds the processes that it has to end by a cookie.
-// ASK_PASS is a yes or a no.
+// KEY_ID and TOKEN_ID are the public half of a pair; the ID of an AWS access key is
+// withheld anyway, because nothing works with half of that pair. A header variable
+// holds the name of a header, CSRF_COOKIE the name of a cookie, and BOS_TOKEN the
+// marker that begins a text for a model. Jenkins uses a cookie to find the processes
+// it has to end. ASK_PASS is a yes or a no.
 var harmlessEnds = append(strings.Fields(`
 	_ADDRESS _ARN _DIR _DIRECTORY _ENDPOINT _FD _FILE _FILENAME _FILEPATH _FOLDER _HOST _LOCATION _NAME _PATH _PORT
 	_REGION _SOCK _SOCKET _URI _URL _USERNAME

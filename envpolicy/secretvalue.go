@@ -25,7 +25,7 @@ func secretValue(name, value string) bool {
 			return true
 		}
 	}
-	// A header, or a field of JSON, whose name is that of a secret.
+	// A header or a JSON field with the name of a secret.
 	if header := secretHeader.FindStringSubmatch(low); header != nil && secretName(header[1], "x") {
 		return true
 	}

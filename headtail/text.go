@@ -39,9 +39,9 @@ type Truncation struct {
 	TruncatedLines int    `json:"truncated_lines,omitempty"` // lines in the text whose middle is missing
 	Strategy       string `json:"strategy"`                  // "head_tail"
 
-	// Unknown says that more was lost than is counted here, and that nobody knows
-	// how much. OmittedBytes can be 0 then. A Snapshot never sets it; a caller that
-	// makes a Truncation of a stream that another program has read, may.
+	// Unknown says that an unknown number of bytes was lost beyond what is counted
+	// here. OmittedBytes can be 0 then. A Snapshot never sets it, but a caller that
+	// builds a Truncation for a stream read by another program may.
 	Unknown bool `json:"unknown,omitempty"`
 
 	// Cuts has each part of the stream that is left out, in the order of the

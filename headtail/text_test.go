@@ -14,12 +14,12 @@ import (
 func gapMark(n int) string  { return fmt.Sprintf("\n\n... [omitted %d bytes] ...\n\n", n) }
 func lineMark(n int) string { return fmt.Sprintf(" ... [omitted %d bytes] ... ", n) }
 
-// whole returns the snapshot of a stream of which nothing was dropped.
+// whole returns a snapshot of stream with nothing dropped.
 func whole(stream string) headtail.Snapshot {
 	return headtail.Snapshot{Head: []byte(stream), Total: int64(len(stream))}
 }
 
-// gapped returns the snapshot of a stream of which gap bytes were dropped.
+// gapped returns the snapshot of a stream that dropped gap bytes between head and tail.
 func gapped(head string, gap int, tail string) headtail.Snapshot {
 	return headtail.Snapshot{
 		Head: []byte(head), Gap: int64(gap), Tail: []byte(tail),

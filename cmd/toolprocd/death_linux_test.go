@@ -18,8 +18,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
-// A keeper of another program takes over. A run, a logs -f and a client's wait that are
-// under way go on. When that one is killed, they tell that nobody knows the end.
+// A keeper of another program takes over, and a run, a logs -f and a client's wait in
+// flight continue. When the new keeper is killed, they report that the end is unknown.
 func TestKeeperIsReplaced(t *testing.T) {
 	m := newMachine(t)
 	keeperIsReplaced(t, m, m.client(t))

@@ -156,7 +156,7 @@ const (
 	cutRequest               // it is cut in the midst of what is sent
 	lostAnswer               // it is cut as soon as something comes
 	cutAnswer                // it is cut in the midst of what comes
-	silence                  // nothing goes through any more, and nobody is told
+	silence                  // nothing goes through any more, and neither side gets an error
 )
 
 func (f fault) String() string {
@@ -312,7 +312,7 @@ func (w *way) startsOnce(t *testing.T, m procmgr.Manager, id string, what fault,
 	require.Equal(t, "ran\n", string(ran), "it ran once")
 }
 
-// Nothing goes through any more, and nobody is told.
+// Nothing goes through any more, and neither side gets an error.
 func TestHeldSilence(t *testing.T) {
 	testenv.Held(t)
 	w := &way{dial: prochttp.Command(newMachine(t).words("stdio")...)}

@@ -36,7 +36,7 @@ func filesOf(t testing.TB, url string, opts *filehttp.ClientOptions) *filehttp.C
 	return c
 }
 
-// The files are there for whoever has the token, at the URL of the processes.
+// The files are served to a client with the token, at the URL of the processes.
 func TestServeFiles(t *testing.T) {
 	dir := t.TempDir()
 	cmd := exec.CommandContext(t.Context(), program(), "serve", "-unix", dir+"/s")

@@ -101,7 +101,7 @@ func newMachine(t testing.TB) *machine {
 	return m
 }
 
-// words are those of a command of toolprocd. If a test dies, the keeper ends by
+// words returns the words of a toolprocd command. If a test dies, the keeper ends by
 // itself.
 func (m *machine) words(command string, args ...string) []string {
 	return append([]string{program(), command, "-dir", m.dir, "-idle", "2m"}, args...)
@@ -292,7 +292,7 @@ func TestWhatCannotBe(t *testing.T) {
 	}
 }
 
-// The keeper is that of $XDG_STATE_HOME, or of the home directory.
+// The directory of the keeper is in $XDG_STATE_HOME, or else in the home directory.
 func TestDirectory(t *testing.T) {
 	home, err := os.MkdirTemp("", "h") //nolint:usetesting // the name of t.TempDir is too long for a socket in it
 	require.NoError(t, err)

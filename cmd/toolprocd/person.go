@@ -151,7 +151,7 @@ func kill(flags *flag.FlagSet, args []string) error {
 	}
 	return at.use(func(ctx context.Context, k *prockeep.Host) (failed error) {
 		for _, id := range ids {
-			// A signal to an ID that nobody has used would spend it.
+			// A signal to an unused ID would spend the ID.
 			m, out, err := find(ctx, k, *chat, id)
 			if err == nil {
 				err = m.Signal(ctx, id, sig)

@@ -52,8 +52,8 @@ func TestPodman(t *testing.T) {
 	run(files, "import", "--quiet", "-", "box:1")
 	require.NoError(t, tar.Wait())
 
-	// The files of the tests are there under the same names. The limits are
-	// those that also a machine without CAP_SYS_RESOURCE can set.
+	// The files of the tests are there under the same names. The limits are low enough
+	// for a machine without CAP_SYS_RESOURCE.
 	run(nil, "run", "--detach", "--init=false", "--name", "box", "--network", "none", "--volume", os.TempDir()+":"+os.TempDir(),
 		"--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1000:1000", "box:1", "/bin/sh", "-c", "while :; do sleep 1; done")
 	far := append(podman, "exec", "-i", "box", "toolprocd", "stdio")

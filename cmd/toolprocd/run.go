@@ -20,7 +20,7 @@ import (
 const (
 	// codeNotRun is the exit code of run if it fails itself, as of env(1).
 	codeNotRun = 125
-	// codeNoReader is that of a program that SIGPIPE has ended.
+	// codeNoReader is the code that a shell gives a program killed by SIGPIPE.
 	codeNoReader = 141
 )
 
@@ -34,7 +34,7 @@ func run(flags *flag.FlagSet, args []string) error {
 	at, rules := placeFlags(flags), ruleFlags(flags)
 	detach := flags.Bool("d", false, "print the ID of the process and leave it running")
 	if err := flags.Parse(args); err != nil {
-		return err // the flags behind the first word are those of the command
+		return err // flags after the first word belong to the command
 	}
 	if flags.NArg() == 0 {
 		return errors.New("the command is missing, as in: toolprocd run make test")

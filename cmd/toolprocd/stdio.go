@@ -14,14 +14,15 @@ import (
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
-// stdio serves the one client at the other end of stdin and stdout. Whoever could
-// start it may run commands. It passes all requests on to the keeper: the next
-// stdio, after the connection was cut, is the same server to the client. Files it reads and
-// writes itself: whether a write was done whose answer the cut has lost is unknown.
+// stdio serves the one client at the other end of stdin and stdout. There is no further
+// authentication: a client that can start it may run commands. It passes all requests
+// on to the keeper, so after the connection was cut, the next stdio is the same server
+// to the client. It reads and writes files itself: if the cut loses the answer to a
+// write, it is unknown whether the write was done.
 //
-// A command starts from the environment and in the directory of this program,
-// which are those of a command that is run by ssh or docker exec. They are no
-// part of what an ID stands for, so they may differ when the client comes back.
+// A command starts with the environment and in the directory of this program, which are
+// what ssh or docker exec give to a command. They are not part of what an ID stands
+// for, so they may differ when the client comes back.
 func stdio(flags *flag.FlagSet, args []string) (err error) {
 	at, rules := placeFlags(flags), ruleFlags(flags)
 	if _, err := parse(flags, args, 0, 0); err != nil {

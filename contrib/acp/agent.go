@@ -25,7 +25,7 @@ type agent struct {
 
 	mu        sync.Mutex // guards the fields below
 	conn      *acp.AgentSideConnection
-	terminals bool // the editor shows output as that of a terminal
+	terminals bool // the editor can render output as a terminal
 	closed    bool
 	sessions  map[acp.SessionId]*session
 }

@@ -216,7 +216,7 @@ func (e *editor) last(id acp.SessionId) (acp.SessionToolCallUpdate, map[string]a
 	return last, facts
 }
 
-// processes returns those of a session that have not ended.
+// processes returns the processes of a session that have not exited.
 func (e *editor) processes(id acp.SessionId) (live []procmgr.Process) {
 	e.t.Helper()
 	s, err := e.agent.session(id)

@@ -25,7 +25,7 @@ type card struct {
 	s        *session
 	id       acp.ToolCallId
 	title    string
-	terminal bool // its output is that of a terminal
+	terminal bool // its output is rendered as a terminal
 
 	stop    context.CancelFunc // ends following; nil if nothing is followed
 	stopped chan struct{}
@@ -195,8 +195,8 @@ func fenced(text string) string {
 	return fence + "console\n" + strings.TrimSuffix(text, "\n") + "\n" + fence
 }
 
-// plain returns a text without the characters that would do more than show text, and
-// without those that turn the order of a line around. Line ends and tabs stay.
+// plain removes the characters that do more than show text or that reverse the order of
+// a line. Line ends and tabs stay.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' {

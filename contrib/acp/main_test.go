@@ -146,7 +146,7 @@ func TestPermission(t *testing.T) {
 	e.permit = answer("always")
 	e.prompt(id, execute("touch made"))
 	require.Len(t, asked, 4, "once about each call")
-	e.permit = nil // from now on nobody is asked
+	e.permit = nil // from now on the user is not asked
 	require.NoError(t, os.Remove(made))
 	e.prompt(id, execute("touch made"), execute("ls"), execute("sleep 0"))
 	require.FileExists(t, made)

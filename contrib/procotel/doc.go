@@ -14,7 +14,7 @@
 //
 // [Telemetry.Call] makes the span of a call, by the semantic conventions for generative
 // AI: its name is "execute_tool execute", and its attributes begin with gen_ai. The host's
-// own spans, such as that of a model's answer, are its parents if they are in the
+// own spans, such as one for a model's answer, are its parents if they are in the
 // context.
 //
 // [Telemetry.Host] makes a span with the name "process" for each process that a Start
@@ -47,11 +47,12 @@
 // Both kinds of spans have toolproc.process.id, toolproc.process.state (running, detached
 // or exited), gen_ai.conversation.id, which is the chat's, process.pid, process.exit.code,
 // toolproc.process.signal, toolproc.process.ended_by (a [procmgr.Cause]),
-// toolproc.process.oom and toolproc.process.background, each if it is known. That of a process
-// also has toolproc.output.bytes, all that it printed, and toolproc.output.omitted_bytes, what
-// an answer of the default length leaves out of that. toolproc.unfinished says that Close came before the
-// end. error.type is tool_error, the signal that killed a process, oom, or the kind of a refusal: limit, invalid, conflict, closed,
-// refused, not_ready, unknown, unsupported, canceled, timeout or other.
+// toolproc.process.oom and toolproc.process.background, each if it is known. The span of a
+// process also has toolproc.output.bytes, the number of bytes printed, and
+// toolproc.output.omitted_bytes, how many of them an answer of the default length leaves
+// out. toolproc.unfinished says that Close came before the end. error.type is tool_error,
+// the signal that killed a process, oom, or the kind of a refusal: limit, invalid,
+// conflict, closed, refused, not_ready, unknown, unsupported, canceled, timeout or other.
 //
 // # Metrics
 //

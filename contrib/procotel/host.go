@@ -204,8 +204,8 @@ func (w *watcher) finish(out *procmgr.Output, unfinished string) {
 	}
 }
 
-// killed returns what killed a process that nobody has asked to end: a signal, or the
-// kernel's out-of-memory killer. It returns "" for any other end.
+// killed returns what killed a process without a request to end it: a signal, or "oom"
+// for the kernel's out-of-memory killer. It returns "" for any other end.
 func killed(p *procmgr.Process) string {
 	switch {
 	case p.OOM:

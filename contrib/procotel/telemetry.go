@@ -44,8 +44,8 @@ type Telemetry struct {
 	counting metric.Registration // that asks the hosts
 }
 
-// New makes a Telemetry. opts may be nil. The error is that of a provider that cannot
-// make an instrument.
+// New makes a Telemetry. opts may be nil. It fails if a provider cannot make an
+// instrument.
 func New(opts *Options) (*Telemetry, error) {
 	t := &Telemetry{}
 	if opts != nil {

@@ -237,7 +237,7 @@ func TestRefusedAndAttached(t *testing.T) {
 	require.Equal(t, "exec sleep 1000", all[1].attributes()["process.command_line"])
 }
 
-// The span of a process has an error if something killed it that nobody has asked for.
+// The span of a process has an error if the process was killed without a request.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t)

@@ -36,9 +36,8 @@ func (s *session) tell(message fantasy.Message, n toolset.Notices) {
 	}
 }
 
-// talk does a turn for each prompt that is typed, and one whenever a background
-// process has ended while nobody types. After a turn that failed it waits for a
-// prompt.
+// talk runs a turn for each prompt that is typed, and one whenever a background process
+// ends before the next prompt. After a failed turn it waits for a prompt.
 func (s *session) talk(ctx context.Context, in io.Reader) {
 	for prompt, woken := range s.prompts(ctx, lines(ctx, in)) {
 		work := s.turn

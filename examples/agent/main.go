@@ -187,8 +187,8 @@ func newModel(ctx context.Context, provider, baseURL, name string) (fantasy.Lang
 	return from.LanguageModel(ctx, name)
 }
 
-// lines returns the lines that are typed, until the input or ctx ends. If nobody
-// types a line, the goroutine that reads stays until the program ends.
+// lines returns the lines that are typed, until the input or ctx ends. If no more lines
+// come, the goroutine that reads stays until the program ends.
 func lines(ctx context.Context, in io.Reader) <-chan string {
 	typed := make(chan string)
 	go func() {

@@ -174,8 +174,8 @@ func TestInterruptTwice(t *testing.T) {
 	exampletest.RequireNothingRuns(t, dir)
 }
 
-// A connection that breaks while it is written to raises SIGPIPE, and the agent
-// asks again. It ends if nobody reads what it prints, as in "agent | head".
+// A connection that breaks during a write raises SIGPIPE, and the agent retries. If the
+// reader of its own output is gone, as in "agent | head", the agent ends.
 func TestBrokenPipe(t *testing.T) {
 	t.Run("connection", func(t *testing.T) {
 		tmp := exampletest.Scratch(t)
@@ -231,7 +231,7 @@ func TestPrompts(t *testing.T) {
 		return n == 2
 	}
 	in, typed := io.Pipe()
-	defer func() { _ = in.Close() }() // nobody writes to it any more
+	defer func() { _ = in.Close() }() // unblocks a pending write
 	out := new(recorder)
 	out.on("Enter goes on", func() {
 		go func() { // the end of the pipe waits for it

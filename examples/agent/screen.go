@@ -30,7 +30,7 @@ const (
 // and again. Elsewhere it prints line by line. It is safe for concurrent use.
 type screen struct {
 	tty  bool
-	gone func() // called if nobody reads the screen any more
+	gone func() // called once the screen has no reader
 
 	mu     sync.Mutex // guards the fields below
 	out    io.Writer

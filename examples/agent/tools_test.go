@@ -47,7 +47,7 @@ type schema struct {
 	Required   []string       `json:"required"`
 }
 
-// requireDefinitions compares the tools that a provider gets with those of
+// requireDefinitions compares the tools sent to a provider with the definitions of
 // toolset.
 func requireDefinitions(t *testing.T, manager procmgr.Manager, tools json.RawMessage) {
 	t.Helper()

@@ -11,8 +11,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// A background process that ends while nobody types wakes the model. The next
-// turn still knows of it.
+// A background process that ends while the agent is idle wakes the model. The next turn
+// still knows about it.
 func TestWake(t *testing.T) {
 	t.Parallel()
 	for _, a := range apis {

@@ -101,7 +101,7 @@ func (l *loop) run(ctx context.Context, prompt string) error {
 		if err != nil {
 			return err
 		}
-		_ = l.show.Space() // if nobody reads it, show.Gone ends ctx
+		_ = l.show.Space() // if stdout has no reader, show.Gone ends ctx
 		_ = l.show.Say("model", a.words)
 		place := len(l.messages)
 		l.messages = append(l.messages, a.raw)

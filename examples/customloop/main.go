@@ -1,6 +1,6 @@
 // Command customloop is an agent without a framework: it needs only net/http
-// and the tools of package toolset. It works with any endpoint that offers chat
-// completions like those of OpenAI, hosted or on your own machine.
+// and the tools of package toolset. It works with any endpoint compatible with
+// OpenAI's chat completions, hosted or on your own machine.
 //
 //	go run ./examples/customloop
 //	go run ./examples/customloop -base-url http://127.0.0.1:8080/v1 -model qwen3 'Do the tests pass?'

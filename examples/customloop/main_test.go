@@ -250,8 +250,8 @@ func TestInterruptLoop(t *testing.T) {
 	exampletest.RequireNothingRuns(t, tmp)
 }
 
-// A connection that breaks while it is written to raises SIGPIPE, and the loop
-// asks again. It ends if nobody reads what it prints, as in "customloop | head".
+// A connection that breaks during a write raises SIGPIPE, and the loop retries. If the
+// reader of its own output is gone, as in "customloop | head", the loop ends.
 func TestBrokenPipe(t *testing.T) {
 	t.Run("connection", func(t *testing.T) {
 		tmp := exampletest.Scratch(t)

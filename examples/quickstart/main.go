@@ -60,7 +60,7 @@ func run(ctx context.Context, out io.Writer, script story.Script) (err error) {
 	tools := chattool.All(toolset.Static(manager.Chat("quickstart")), nil)
 	agent := chattool.NewAgent(&model{script: script}, tools)
 
-	ctx, gone := context.WithCancel(ctx) // ends if nobody reads the transcript
+	ctx, gone := context.WithCancel(ctx) // ends if the transcript has no reader
 	defer gone()
 	show := &dialogue.Transcript{Out: out, Column: 8, Gone: gone}
 	_ = show.Say("user", story.Task) // the transcript keeps the first error

@@ -42,8 +42,8 @@ func agent(args []string, in io.Reader, out io.Writer) error {
 	return calls.Serve(ctx, toolset.New(toolset.Static(client.Chat(*chat)), nil), in, out)
 }
 
-// connect returns a client for the daemon at a URL. It trusts one certificate, and
-// not those of the system.
+// connect returns a client for the daemon at a URL. It trusts only the given
+// certificate, not the system's.
 func connect(url, tokenFile, certFile string) (*prochttp.Client, error) {
 	token, err := service.ReadToken(tokenFile)
 	if err != nil {

@@ -13,7 +13,7 @@ const (
 	esc = 0x1b // begins a sequence, and ends one that is open
 )
 
-// A state says which kind of sequence is open. The names are those of ECMA-48.
+// A state says which kind of sequence is open. The names come from ECMA-48.
 type state uint8
 
 const (

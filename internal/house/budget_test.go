@@ -93,7 +93,7 @@ func TestBudget(t *testing.T) {
 	require.LessOrEqual(t, words, markdownBudget, "words of Markdown")
 }
 
-// The goals of the parts are those of the whole.
+// The goals of the parts add up to at most the goals of the repository.
 func TestBudgetGoals(t *testing.T) {
 	inRoot(t)
 	sums := make(map[bool]int) // of contrib, and of the root

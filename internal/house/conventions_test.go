@@ -19,9 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// go vet checks the format strings of fmt.Errorf, but not those of
-// xerrors.Errorf. There, a %w anywhere but at the end breaks the error
-// silently.
+// go vet checks the format strings of fmt.Errorf, but not of xerrors.Errorf, where a %w
+// anywhere but at the end breaks the error silently.
 func TestXerrorsFormats(t *testing.T) {
 	inRoot(t)
 	calls := 0

@@ -198,8 +198,8 @@ var installed = map[string]struct {
 	},
 }
 
-// publish writes a module of the tree into a proxy. The version is that of this
-// library which the other modules of the tree require.
+// publish writes a module of the tree into a proxy, under the version of this library
+// that the other modules of the tree require.
 func publish(t *testing.T, proxy, dir string) {
 	t.Helper()
 	var mod, work modFile
@@ -220,7 +220,7 @@ func publish(t *testing.T, proxy, dir string) {
 	}
 }
 
-// zipped returns the files of a module, without those of the modules below it.
+// zipped returns a zip of the files of a module, without nested modules.
 func zipped(t *testing.T, dir, prefix string) string {
 	t.Helper()
 	var b bytes.Buffer

@@ -65,7 +65,7 @@ func TestWorkspace(t *testing.T) {
 	}
 }
 
-// Whoever uses procnats gets no NATS server into the module graph, and no indirect
+// A user of procnats gets no NATS server into the module graph, and no indirect
 // dependency of a server.
 func TestFleetWithoutAServer(t *testing.T) {
 	inRoot(t)

@@ -41,8 +41,8 @@ func acpAgent(t *testing.T, p *pages) string {
 	return p.programs[acpBlock]
 }
 
-// agentServers starts the agent as the settings say, and begins a session. The variables
-// are those that the program reads, with its defaults.
+// agentServers starts the agent as the settings say, and begins a session. The settings
+// have exactly the variables that the program reads, with its defaults.
 func agentServers(t *testing.T, p *pages, b block) {
 	var settings struct {
 		Servers map[string]struct {

@@ -149,8 +149,8 @@ BLOCK
 	fmt.Print(out.Text)
 }`
 
-// A drawing of states or of stages has nothing to run. Its states are those of
-// package procmgr.
+// A drawing of states or stages has nothing to run. Its states must exist in package
+// procmgr.
 func drawing(t *testing.T, _ *pages, b block) {
 	require.Regexp(t, `(?m)^\s*[|v]`, b.text)
 	for _, boxed := range regexp.MustCompile(`\| (\w+) +\|`).FindAllStringSubmatch(b.text, -1) {
@@ -210,7 +210,7 @@ func longOutput(t *testing.T, _ *pages, b block) {
 	require.Contains(t, text, b.text)
 }
 
-// highlights compares the lines of a block with those that a Local finds in a
+// highlights compares the lines of a block with the highlights that a Local finds in a
 // recording.
 func highlights(t *testing.T, _ *pages, b block) {
 	recording, err := filepath.Abs("../../chattool/toolset/testdata/corpus/make.raw.gz")

@@ -28,7 +28,7 @@ var fleetRules = []rule{
 	{page: fleetPage, language: "conf", has: "accounts {", run: fleetConfiguration},
 }
 
-// The examples of procnats, and those of its Placer.
+// The examples of procnats and of its Placer.
 var (
 	fleetExample  = inExamples(serverTests + "example_test.go")
 	placerExample = inExamples(serverTests+"example_placer_test.go", "contrib/procnats/example_test.go")

@@ -125,7 +125,7 @@ func person(t *testing.T, p *pages, b block) {
 	require.Equal(t, "SIGTERM", out.Process.Signal)
 }
 
-// partial lists the processes of two machines, one of which is not there.
+// partial lists the processes of two machines when one of them is down.
 func partial(t *testing.T, p *pages, _ block) {
 	program := start(t, t.TempDir(), nil, p.programs[partialBlock])
 	require.Zero(t, program.end(t), &program.err)

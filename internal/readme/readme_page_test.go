@@ -351,8 +351,7 @@ func encode(v any) string {
 	return string(text)
 }
 
-// scriptedAsk is the provider of the loop. Its model acts like that of
-// endpoint.
+// scriptedAsk is the provider of the loop. Its model acts like the one of endpoint.
 const scriptedAsk = `package main
 
 import (

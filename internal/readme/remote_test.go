@@ -82,7 +82,7 @@ func serve(t *testing.T, dir, name string) (p *program, address string) {
 	return p, address
 }
 
-// freeAddress returns an address that nobody listens on.
+// freeAddress returns an address without a listener.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
@@ -223,7 +223,7 @@ func tunnel(name, address string) http.Handler {
 		_, _ = io.WriteString(here, "HTTP/1.1 200 OK\r\n\r\n")
 		done := make(chan bool, 2)
 		for _, way := range [][2]net.Conn{{here, there}, {there, here}} {
-			go func() { // ends with either connection, both of which this function closes
+			go func() { // ends with either connection; this function closes both
 				_, _ = io.Copy(way[0], way[1])
 				done <- true
 			}()

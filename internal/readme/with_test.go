@@ -26,7 +26,7 @@ var withRules = []rule{
 	{page: "contrib/examples/README.md", language: "console", has: "ANTHROPIC_API_KEY=...", run: withCommands},
 }
 
-// procotelRules has those of procotel, whose test runs its program.
+// procotelRules has the rules for procotel's page. A test of procotel runs its program.
 var procotelRules = []rule{
 	{page: "contrib/procotel/README.md", language: "console", has: "toolproc/contrib/procotel", run: goGet},
 	{page: "contrib/procotel/README.md", language: "go", has: "procotel.New(", run: func(t *testing.T, _ *pages, _ block) {

@@ -27,9 +27,9 @@ import (
 // [prochttp.ServeStdio].
 type Server func(ctx context.Context, handler http.Handler) error
 
-// Run runs commands for the clients of a server until the server ends. No process
-// that it has started outlives it. Commands run in a directory; "" is that of this
-// program. The end of ctx is no error.
+// Run runs commands for the clients of a server until the server ends. No process that
+// it has started outlives it. Commands run in dir, or in the current directory if dir
+// is "". The end of ctx is no error.
 func Run(ctx context.Context, dir string, opts prochttp.HandlerOptions, serve Server) error {
 	return RunBeside(ctx, dir, nil, opts, serve, func(context.Context, procmgr.Host) (func() error, error) { return func() error { return nil }, nil })
 }

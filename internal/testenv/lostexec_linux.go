@@ -19,8 +19,8 @@ type LostExec struct {
 	dir     string
 }
 
-// NewLostExec returns a LostExec for a far side, the command of which is given.
-// Far sides that are left at the end of the test are killed.
+// NewLostExec returns a LostExec that runs the command far as its far side. Far sides
+// still running at the end of the test are killed.
 func NewLostExec(t testing.TB, far ...string) *LostExec {
 	t.Helper()
 	dir := t.TempDir()

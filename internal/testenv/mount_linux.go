@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Mount mounts something for the rest of a test, and ends the test if its user
-// may not. The arguments are those of mount(2).
+// Mount mounts a file system for the rest of a test. It calls Lacks if the user may
+// not. The arguments are as for mount(2).
 func Mount(t testing.TB, source, dir, kind string, flags uintptr, data string) {
 	t.Helper()
 	if err := syscall.Mount(source, dir, kind, flags, data); err != nil {

@@ -16,7 +16,7 @@ import (
 // that reach it.
 func SSH(t testing.TB) []string {
 	t.Helper()
-	Root(t) // nobody else can log in to an account with no password
+	Root(t) // only root can log in to an account with no password
 	Programs(t, "sshd", "ssh", "ssh-keygen")
 	must := func(err error) {
 		t.Helper()

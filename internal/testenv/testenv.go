@@ -2,10 +2,10 @@
 // root, a cgroup, a program. If the machine lacks it, such a test is skipped and
 // says why.
 //
-// A test that is always skipped tests nothing, and nobody notices. So the
-// environment variable TOOLPROC_NEEDS names the things that a machine is meant
-// to have, separated by spaces, as in "root cgroup bwrap"; "all" means
-// everything. If a test lacks one of these, it fails. CI sets it.
+// A test that is always skipped tests nothing, and goes unnoticed. So the
+// environment variable TOOLPROC_NEEDS names what a machine is meant to have,
+// separated by spaces, as in "root cgroup bwrap"; "all" means everything. A test
+// that lacks one of these fails. CI sets it.
 package testenv
 
 import (

@@ -12,8 +12,8 @@ import (
 
 // Context returns a context that ends with the first signal that would end this
 // program: Ctrl-C, or the end of the terminal. Commands do not get the Ctrl-C of the
-// terminal, and without this a signal would end the program before its deferred
-// Close. A write that nobody reads fails, as in "program | head", and does not end
+// terminal, and without this a signal would end the program before its deferred Close.
+// A write to a pipe without a reader fails, as in "program | head", and does not end
 // the program either.
 func Context() (context.Context, context.CancelFunc) {
 	signal.Notify(make(chan os.Signal, 1), BrokenPipe) // it may come of any connection
@@ -45,8 +45,8 @@ func (h *Handler) Watch() (unwatch func()) {
 			case os.Interrupt:
 				h.Interrupt()
 			case BrokenPipe:
-				// It may come of a connection that broke, which is tried again.
-				// Whoever prints finds out by the error that nobody reads.
+				// The signal may come from a broken connection, which is retried. If
+				// stdout has no reader, the write returns an error.
 			default:
 				h.End()
 			}

@@ -46,8 +46,8 @@ func last(text string) string {
 	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
 }
 
-// Plain removes the characters that would make a terminal do more than show text,
-// and those that turn the order of a line around. Line ends and tabs stay.
+// Plain removes the characters that make a terminal do more than show text or that
+// reverse the order of a line. Line ends and tabs stay.
 func Plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' {
