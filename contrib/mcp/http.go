@@ -104,9 +104,9 @@ func refuseBrowsers(own string, next http.Handler) http.Handler {
 	})
 }
 
-// tokenFrom reads the token from a file that nobody else can read, or makes a
-// token and prints it. The token is never an argument or a variable, because
-// commands could read those.
+// tokenFrom reads the token from a file that other users cannot read, or makes a token
+// and prints it. The token is never an argument or a variable, because commands could
+// read those.
 func tokenFrom(name string) (string, error) {
 	if name == "" {
 		token := rand.Text() // 128 random bits or more

@@ -15,8 +15,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
-// idle is how long a keeper stays when nothing runs and nobody asks. Clients come back
-// after a night.
+// idle is how long a keeper stays without processes and without requests, so that
+// clients can come back after a night.
 const idle = 24 * time.Hour
 
 // serveKept serves the session over stdio whose commands run in the keeper of a directory,
@@ -58,10 +58,11 @@ func (k keptChat) Signal(ctx context.Context, id string, sig procmgr.Signal) err
 	return k.Manager.Signal(ctx, id, sig)
 }
 
-// found returns the task of a session before, or nil: every process of the chat is one.
-// Its result is that of process_output, since nothing else is left of its call. Whether
-// that session has cancelled it is not known. The goroutine that it starts ends with the
-// process or the program. asks says whether the client can ask its user.
+// found returns the task of an earlier session, or nil: every process of the chat is
+// one. Its result is what process_output returns, since nothing else is left of its
+// call. It is unknown whether that session cancelled it. The goroutine that found
+// starts ends with the process or the program. asks says whether the client can ask its
+// user.
 func (s *server) found(ctx context.Context, c *chat, id string, asks bool) *task {
 	if !s.kept {
 		return nil

@@ -49,7 +49,7 @@ func newKeeper(t *testing.T) string {
 	require.NoError(t, err)
 	dir := filepath.Join(parent, "k")
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), long) // that of t has ended
+		ctx, cancel := context.WithTimeout(context.Background(), long) // the context of t has ended
 		defer cancel()
 		if k, err := prockeep.Find(ctx, dir); !errors.Is(err, procmgr.ErrNotFound) {
 			require.NoError(t, err)
@@ -74,7 +74,7 @@ func TestTaskOutlivesTheServer(t *testing.T) {
 			ends := c.start(t, args{"command": "until [ -e second ]; do sleep 0.01; done; echo second"})
 			asks := c.start(t, args{"command": "until [ -e second ]; do sleep 0.01; done; read -r x; echo \"got $x\"", "stdin": "open"})
 			canceled := c.start(t, args{"command": "exec sleep 1000"})
-			// A call that nobody has cancelled: its command goes on.
+			// A call that was not cancelled: its command goes on.
 			go func() { // ends with the session
 				_, _ = c.CallTool(t.Context(), &mcp.CallToolParams{Name: "execute", Arguments: args{"command": "echo $$ > f && mv f called; exec sleep 1000", "timeout": "900ms"}})
 			}()

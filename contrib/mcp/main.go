@@ -5,9 +5,9 @@
 //	mcp -http :8080             # a server for several clients on this machine
 //
 // Each MCP session is a chat of its own. It sees only the processes that it has
-// started, and they end with it. With -keep DIRECTORY, those of a session over stdio go
-// on, and the next one has the same chat. README.md says how to add the server to a
-// client.
+// started, and they end with it. With -keep DIRECTORY, the processes of a session over
+// stdio go on, and the next session has the same chat. README.md says how to add the
+// server to a client.
 package main
 
 import (
@@ -101,8 +101,8 @@ func run(args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	// If nobody handles these signals, they end the program at once, without the
-	// deferred Close, and leave its processes behind.
+	// Unhandled, these signals end the program at once, without the deferred Close, and
+	// leave its processes behind.
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 	if *listen == "" {
 		signals = append(signals, syscall.SIGPIPE) // the only client is gone

@@ -133,7 +133,7 @@ func TestStdioClosed(t *testing.T) {
 	}
 }
 
-// The same holds for a signal, and if nobody reads the output any more.
+// The processes end after a signal too, and after the client stops reading the output.
 func TestStdioSignaled(t *testing.T) {
 	t.Parallel()
 	for _, sig := range []os.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE} {

@@ -58,7 +58,7 @@ type chat struct {
 	policy  *policy.AllowList // for -ask
 	ending  context.Context   // ends shortly before the session does
 	end     context.CancelFunc
-	calls   sync.WaitGroup // those that may outlive their answer
+	calls   sync.WaitGroup // calls that may outlive their answer
 
 	mu    sync.Mutex // guards tasks
 	tasks []*task    // the oldest first

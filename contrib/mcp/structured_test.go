@@ -77,7 +77,7 @@ func TestStructured(t *testing.T) {
 	require.Positive(t, is.Seconds)
 }
 
-// A field that nobody fills would be a promise that is never kept.
+// A field that is never filled would be a broken promise.
 func TestStructuredHasEveryField(t *testing.T) {
 	t.Parallel()
 	var all toolset.Report

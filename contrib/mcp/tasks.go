@@ -18,17 +18,18 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// tasksExtension is the extension "tasks" of the protocol, which the SDK does not have;
-// all of it is in this file and in keep.go. A call of execute whose command runs for longer than
-// taskWait is answered with a task, so that the client keeps no call open. The task is
-// the process and has its ID. Its result is that of the call, as if the client had
-// waited without a timeout. A call is answered as ever if its own timeout is no longer
-// than taskWait, or if it leaves a process in the background.
+// tasksExtension is the extension "tasks" of the protocol. The SDK does not have it;
+// all of it is in this file and in keep.go. A call of execute whose command runs for
+// longer than taskWait is answered with a task, so that the client keeps no call open.
+// The task is the process and has its ID. Its result is the result of the call, as if
+// the client had waited without a timeout. A call is answered as usual if its own
+// timeout is no longer than taskWait, or if it leaves a process in the background.
 //
-// Where the extension can be read in several ways: A task begins as "working". An answer
-// to tasks/update and tasks/cancel has a resultType alone. A request for a task need not
-// announce the extension again. A task that is cancelled has a statusMessage and no
-// result. No task is "failed", since a call that goes wrong has a result that says so.
+// Where the extension can be read in several ways: A task begins as "working". An
+// answer to tasks/update and tasks/cancel has only a resultType. A request for a task
+// need not announce the extension again. A task that is cancelled has a statusMessage
+// and no result. No task is "failed", since a call that goes wrong has a result that
+// says so.
 const tasksExtension = "io.modelcontextprotocol/tasks"
 
 const (
@@ -152,7 +153,7 @@ func (s *server) answer(ctx context.Context, chat *chat, c toolset.Call) *mcp.Ca
 	return t.state.Result
 }
 
-// add adds a task to those of the session. The caller holds mu.
+// add adds a task to the session. The caller holds mu.
 func (c *chat) add(t *task) {
 	if len(c.tasks) >= maxTasks {
 		if i := slices.IndexFunc(c.tasks, func(t *task) bool { return t.told("").Status != "working" }); i >= 0 {

@@ -43,8 +43,8 @@ func (w *wire) String() string {
 	return w.text.String()
 }
 
-// ways are the ways to connect a client: over the first the protocol is that of
-// 2026-07-28, and over the second the one before.
+// ways are the ways to connect a client: the first uses protocol version 2026-07-28,
+// and the second the version before.
 var ways = []struct {
 	name   string
 	chatID func(string) string

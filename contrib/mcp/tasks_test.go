@@ -19,8 +19,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// A command that runs on is a task: the process. Its result is that of the call, the same
-// at each time.
+// A command that runs on is a task: the process. The result of the task is the result
+// of the call, the same each time.
 func TestTask(t *testing.T) {
 	t.Parallel()
 	for _, way := range ways {
@@ -304,7 +304,7 @@ func TestTaskOutlivesConnection(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, status)
 }
 
-// A session keeps the tasks that run, and the newest of those that have ended.
+// A session keeps the running tasks, and the newest of the ended ones.
 func TestManyTasks(t *testing.T) {
 	t.Parallel()
 	c := &chat{}

@@ -35,10 +35,10 @@ const (
 	lastPause  = 5 * time.Second
 )
 
-// EndsConfig returns the configuration of the JetStream stream TOOLPROC_ENDS,
-// for whoever administers the server to create it with, and to change what is to
-// be changed. It keeps an end for seven days, 1,024 of a chat on a machine, and
-// 1 GiB in all, and lets nobody delete a message.
+// EndsConfig returns the configuration of the JetStream stream TOOLPROC_ENDS. The
+// administrator of the server creates the stream with it, and may change it first. It
+// keeps an end for seven days, at most 1,024 of a chat on a machine and 1 GiB in all,
+// and denies the deletion of messages.
 func EndsConfig() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:              endsStream,
@@ -73,8 +73,8 @@ type End struct {
 	Process procmgr.Process `json:"process"`
 }
 
-// ParseEnd reads a message of the stream TOOLPROC_ENDS. The machine and the chat
-// are those of the subject. A message that says otherwise is an error.
+// ParseEnd reads a message of the stream TOOLPROC_ENDS. It fails if the data name
+// another machine or chat than the subject.
 func ParseEnd(msg jetstream.Msg) (End, error) {
 	var e End
 	t := strings.Split(msg.Subject(), ".")
@@ -210,7 +210,7 @@ func (p *publisher) publish(ctx context.Context, ends []End) {
 	}
 }
 
-// try publishes ends side by side, and returns those that the server has not
+// try publishes ends concurrently, and returns the ends that the server has not
 // acknowledged, with the error of one of them.
 func (p *publisher) try(ctx context.Context, ends []End) (left []End, failed error) {
 	if !p.nc.IsConnected() {

@@ -14,7 +14,7 @@ import (
 // A Load says how busy a machine is. The statistics of its micro service have
 // it, as the data of the endpoint "calls".
 type Load struct {
-	// Calls is how many calls the machine serves, those that wait included.
+	// Calls is how many calls the machine serves, including waiting ones.
 	Calls int `json:"calls"`
 	// Running is how many processes have not exited; -1 without Options.Host.
 	Running int `json:"running"`
@@ -42,7 +42,7 @@ func (s *Service) load() Load {
 	return l
 }
 
-// loadAverage returns that of the last minute, or -1.
+// loadAverage returns the load average of the last minute, or -1.
 func loadAverage() float64 {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

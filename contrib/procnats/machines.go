@@ -39,9 +39,9 @@ const (
 	staleTime = 10 * time.Second
 )
 
-// machines asks all machines to tell of themselves, and returns those that have
-// answered by their names. If two services have a name, the one with the later
-// ID counts: Serve refuses a second one, so the first has just been left.
+// machines asks all machines for their statistics, and returns the ones that answered,
+// sorted by name. If two services have the same name, the one with the later ID counts:
+// Serve refuses a second one, so the first has just been left.
 func machines(ctx context.Context, nc *nats.Conn) ([]Machine, error) {
 	ctx, cancel := context.WithTimeout(ctx, discoveryTime)
 	defer cancel()

@@ -49,11 +49,11 @@ const (
 	markerTime = time.Hour
 )
 
-// A ChooseFunc chooses the machine of a new chat, by its name. The machines are
-// those that have answered, sorted by their names; the function may change the
-// list. It may return another name, such as that of a machine which it has just
-// had made, and take its time for that. It is called from several goroutines at a
-// time, and its choice may be dropped because another agent was faster.
+// A ChooseFunc chooses the machine of a new chat, by its name. machines has the
+// machines that have answered, sorted by their names; the function may change the list.
+// It may return another name, such as a machine that it has just created, and take its
+// time for that. It is called from several goroutines at a time, and its choice may be
+// dropped because another agent was faster.
 type ChooseFunc func(ctx context.Context, chat string, machines []Machine) (host string, err error)
 
 // LeastLoad chooses the machine that has the fewest processes for each processor,
@@ -195,10 +195,10 @@ func makeBucket(ctx context.Context, js jetstream.JetStream, bucket string) (jet
 	return kv, err
 }
 
-// Place returns the name of the machine of a chat, and places the chat if it has
-// none yet. While the servers of the bucket do not answer, it asks again, for 15 s
-// at most. If it returns an error, the chat may have been placed, and the next
-// Place tells where. The rules for a chat's ID are those of [procmgr.Host].
+// Place returns the name of the machine of a chat, and places the chat if it has none
+// yet. While the servers of the bucket do not answer, it asks again, for 15 s at most.
+// If it returns an error, the chat may have been placed, and the next Place tells
+// where. A chat's ID follows the rules of [procmgr.Host].
 //
 // For a minute Place answers from memory. So after a Move by another agent it may
 // return the former machine for as long.
@@ -380,9 +380,9 @@ func (p *Placer) chosen(ctx context.Context, chat, but string) (string, error) {
 	return host, checkName(host)
 }
 
-// remembered returns where a chat was less than placedTime ago. If nobody knows
-// that and another call finds out, it returns a channel that is closed when that
-// call is over; and if no call does, the caller has to, and to call done then.
+// remembered returns where a chat was less than placedTime ago. If that is unknown and
+// another call is finding out, it returns a channel that is closed when the other call
+// is over. If there is no such call, the caller has to find out, and then call done.
 func (p *Placer) remembered(chat string) (host string, other <-chan struct{}, done func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -31,8 +31,8 @@ type Router struct {
 
 var _ procroute.Router = (*Router)(nil)
 
-// A reached is a machine, the client of which is kept: it knows which IDs it has
-// sent to which instance.
+// A reached is a machine with its client, which is kept because it knows which IDs it
+// has sent to which instance.
 type reached struct {
 	client *prochttp.Client
 	used   time.Time // when it was last a chat's machine, or has answered
@@ -58,10 +58,9 @@ func (r *Router) Host(ctx context.Context, chatID string) (procmgr.Host, error) 
 	return r.client(name)
 }
 
-// Hosts implements [procroute.Router]. It has the machines that answer. A machine
-// that has left is still among them for an hour after it was last used: so a
-// list without its processes comes with a [procmgr.PartialError], and nobody
-// takes them for ended.
+// Hosts implements [procroute.Router]. It has the machines that answer. A machine that
+// has left is included for an hour after it was last used, so that a list without its
+// processes comes with a [procmgr.PartialError] and they are not taken for ended.
 func (r *Router) Hosts(ctx context.Context) (map[string]procmgr.Host, error) {
 	all, err := r.placer.Machines(ctx)
 	if err != nil {

@@ -23,8 +23,9 @@ import (
 const (
 	// serviceName is the name of the micro service that every machine is.
 	serviceName = "toolproc"
-	// queueGroup is that of the machines with one name. There should be one: if
-	// there are more, each request still gets to one of them only.
+	// queueGroup is the queue group of the machines with the same name. There should be
+	// only one such machine: if there are more, each request still gets to just one of
+	// them.
 	queueGroup = "toolproc"
 	// maxBytes bounds the requests that are being served, in bytes.
 	maxBytes = 64 << 20
@@ -96,7 +97,8 @@ type Service struct {
 	leaving bool
 }
 
-// A callKey names a call: that of the chat of its subject alone.
+// A callKey names a call by its ID and the chat of its subject, so that no request can
+// name a call of another chat.
 type callKey struct{ chat, id string }
 
 // Serve serves a handler of [prochttp.NewHandler] under the name of a machine,
@@ -251,9 +253,9 @@ func (s *Service) publish() error {
 	return nil
 }
 
-// Close leaves the fleet, so that no call comes any more, and waits for the
-// answers of those that are there, and until the server has the ends that are
-// there. After 5 s it gives both up. The handler and nc are the caller's.
+// Close leaves the fleet, so that no new call comes. It waits until the calls in flight
+// are answered and the server has acknowledged the ends published so far. After 5 s it
+// gives both up. The handler and nc are the caller's.
 func (s *Service) Close() error {
 	var err error
 	s.leave.Do(func() {

@@ -34,7 +34,7 @@ const (
 // separators and no wildcards.
 var chats = base32.HexEncoding.WithPadding(base32.NoPadding)
 
-// names are those of machines.
+// names matches the name of a machine.
 var names = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // checkName returns the error of a machine's name that cannot be used, or nil.
@@ -67,8 +67,7 @@ func chatToken(id string) string {
 	return chats.EncodeToString([]byte(id))
 }
 
-// chatOf returns the chat of a subject's token. isChat is false for that of the
-// host.
+// chatOf returns the chat of a subject's token. isChat is false for the host's token.
 func chatOf(token string) (id string, isChat bool, err error) {
 	if token == noChat {
 		return "", false, nil

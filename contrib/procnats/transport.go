@@ -75,7 +75,7 @@ type transport struct {
 	askTime time.Duration
 
 	mu   sync.Mutex // guards the fields below
-	link string     // that of the newest answer; "" before the first one
+	link string     // the link of the newest answer; "" before the first one
 	ask  *asking    // the newest question whether the machine is there
 }
 

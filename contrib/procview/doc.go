@@ -25,20 +25,20 @@
 //
 // # Security
 //
-// Whoever has the token sees the output of every chat and can end every process, unless
-// [Options.ReadOnly] is set. The page itself has no data, and its script takes the
-// token from the fragment of the URL, which no browser sends to a server, and sends it
-// as a bearer. There is no cookie, so a page of another site can do nothing in a
-// visitor's name. A request needs a Host that is meant for this machine, and an Origin
-// that fits if it has one. What a process prints is put into the page as text, and
+// The token gives access to the output of every chat, and the right to end every
+// process unless [Options.ReadOnly] is set. The page itself has no data. Its script
+// takes the token from the fragment of the URL, which no browser sends to a server, and
+// sends it as a bearer token. There is no cookie, so a page of another site can do
+// nothing in a visitor's name. A request needs a Host that is meant for this machine,
+// and an Origin, if it has one, that fits. Output is put into the page as text, and
 // controls that would change the direction of a line are made visible.
 //
 // The handler does no TLS: http.Server does it, or a proxy in front.
 //
 // # Requests
 //
-// Each needs the header "Authorization: Bearer TOKEN". ID is that of a process; if
-// several chats use one, the query names the chat, as in ?chat=NAME.
+// Each needs the header "Authorization: Bearer TOKEN". ID is the ID of a process; if
+// several chats use it, the query names the chat, as in ?chat=NAME.
 //
 //	GET  list         processes as JSON; q searches, offset and limit page
 //	GET  stream       what the page reads: events of all processes, and the output of one
@@ -51,6 +51,6 @@
 // The id of an event of ID/events is the offset at which its text ends. A client that
 // sends it as Last-Event-ID reads on from there: it loses no byte and gets none twice.
 //
-// It runs everywhere. Ports, members, CPU and memory are those that the manager tells:
-// a Local tells them on Linux alone.
+// It runs everywhere. Ports, members, CPU and memory come from the manager: a Local
+// has them on Linux only.
 package procview

@@ -214,8 +214,7 @@ func (v *View) serveSignal(w http.ResponseWriter, r *http.Request, s subject) {
 		return
 	}
 	ctx := r.Context()
-	// The ID of a process that nobody knows would be spent, which is not what the page
-	// is for.
+	// A signal to an unknown ID would spend the ID, which is not this page's purpose.
 	if _, err := s.end(ctx); err != nil {
 		refuse(w, err)
 		return

@@ -352,7 +352,8 @@ func (f *follower) screen(ctx context.Context) {
 	}
 }
 
-// highlights are those of an output that ended at an offset when they were found.
+// A highlights is the highlights of an output, found when the output ended at offset
+// next.
 type highlights struct {
 	next int64
 	all  []procmgr.Highlight

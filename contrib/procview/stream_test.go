@@ -63,8 +63,7 @@ func TestOutput(t *testing.T) {
 	})
 }
 
-// TestEvents reads the output of a process in several requests, each of which breaks off
-// somewhere.
+// TestEvents reads the output of a process in several requests, each cut off somewhere.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	l := newLocal(t)

@@ -41,7 +41,7 @@ type result struct {
 	Content   string    `json:"content"`
 	Bytes     int       `json:"bytes"`
 	Tokens    int       `json:"tokens"`
-	Counted   bool      `json:"counted"` // Tokens are those of the model
+	Counted   bool      `json:"counted"` // Tokens was counted for the model
 	IsError   bool      `json:"is_error,omitempty"`
 	Omitted   int64     `json:"omitted,omitempty"` // bytes of the output
 }
@@ -104,7 +104,7 @@ type reading struct {
 	Spans []toolset.Span `json:"spans"`
 	// At are the moments at which the model was told of the process.
 	At []time.Time `json:"-"`
-	// Highlights are those that results have shown.
+	// Highlights are the highlights that results have shown.
 	Highlights []procmgr.Highlight `json:"highlights,omitempty"`
 	// Wired reports that the View gets results at all.
 	Wired bool `json:"wired"`
@@ -118,8 +118,8 @@ type told struct {
 	n     int64
 	bytes int
 	of    map[key]*reading
-	order []key // those of results, the oldest first
-	known []key // those of of, the oldest first
+	order []key // the keys of results, the oldest first
+	known []key // the keys of of, the oldest first
 	calls []call
 	bell  bell
 }
@@ -276,7 +276,7 @@ func (t *told) moments(k key) []time.Time {
 	return nil
 }
 
-// join sorts spans, and makes one of those that touch.
+// join sorts spans, and merges spans that touch.
 func join(spans []toolset.Span) []toolset.Span {
 	slices.SortFunc(spans, func(a, b toolset.Span) int { return cmp.Compare(a.From, b.From) })
 	joined := spans[:0]
@@ -304,7 +304,7 @@ func clip(s string, n int) string {
 	return s[:n] + "…"
 }
 
-// A bell tells those that wait that something has happened. Its owner's lock guards it.
+// A bell tells its waiters that something has happened. Its owner's lock guards it.
 type bell struct{ c chan struct{} }
 
 // heard returns a channel that is closed when the bell rings next.

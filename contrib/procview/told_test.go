@@ -66,7 +66,7 @@ func TestCallsOfStream(t *testing.T) {
 	later := read()
 	require.Len(t, later, 200, "the newest")
 	require.Greater(t, later[0].N, calls[3].N)
-	// Those of a View that is made later are newer.
+	// The calls of a later View are newer.
 	v, base = serve(t, &listing{}, &procview.Options{Token: token})
 	v.Result(t.Context(), toolset.Call{Name: "process_list"}, toolset.Result{})
 	require.Greater(t, read()[0].N, later[0].N)

@@ -17,8 +17,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// Options configures [New]. Set Token or Loopback: whoever opens the page reads the
-// output of every process, and can end them.
+// Options configures [New]. Set Token or Loopback: anyone who opens the page can read
+// the output of every process, and end them.
 type Options struct {
 	// Token is the bearer token that each request needs. If it is "", Loopback must
 	// be set; the View then makes a random one. [View.URL] has it.
@@ -92,8 +92,8 @@ func New(manager procmgr.Host, opts *Options) (*View, error) {
 }
 
 // URL returns the URL for a person to open, with the token in its fragment. base is the
-// URL under which the handler serves, such as "http://127.0.0.1:8080/procs/". Whoever
-// has it can do all that the page can.
+// URL under which the handler serves, such as "http://127.0.0.1:8080/procs/". The
+// returned URL gives the full rights of the page.
 func (v *View) URL(base string) string {
 	base, _, _ = strings.Cut(base, "#")
 	if !strings.HasSuffix(base, "/") && !strings.Contains(base, "?") {

@@ -65,9 +65,9 @@ type watch struct {
 	bell    bell
 }
 
-// enter begins the watch if nobody has looked so far, and returns when there is a list,
-// or when ctx has ended. The caller calls leave, which waits for the goroutines of the
-// last one.
+// enter begins the watch if it has no other users, and returns when there is a list, or
+// when ctx has ended. The caller calls leave, which waits for the goroutines of the
+// watch after its last user.
 func (w *watch) enter(ctx context.Context) {
 	w.mu.Lock()
 	w.users++
@@ -98,7 +98,7 @@ func (w *watch) enter(ctx context.Context) {
 	}
 }
 
-// leave ends the watch if nobody else looks.
+// leave ends the watch if it has no other users.
 func (w *watch) leave() {
 	w.mu.Lock()
 	w.users--
@@ -235,7 +235,7 @@ func (w *watch) apply(events []procmgr.Event) {
 	for _, e := range events {
 		p := e.Process
 		if r := w.records[key{p.ChatID, p.ID}]; r != nil {
-			p.Command = r.Command // that of an event is cut
+			p.Command = r.Command // the command of an event is cut
 			if e.Kind != procmgr.EventWaiting && p.State != procmgr.Exited {
 				p.Waiting = r.Waiting // an event of another kind does not tell
 			}
@@ -387,7 +387,7 @@ func (w *watch) page(query string, offset, limit int) (listing, int64) {
 	query = strings.ToLower(query)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var all [2][]*record // those that live, and those that have ended
+	var all [2][]*record // living and exited
 	page := listing{Processes: []record{}}
 	for _, r := range w.records {
 		if !r.Gone && (query == "" || r.has(query)) {

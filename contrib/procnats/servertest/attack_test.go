@@ -268,9 +268,9 @@ func TestForgedRequests(t *testing.T) {
 	}
 }
 
-// The server checks no permission for the subject to which an answer is to go. So
-// whoever may ask anything could have others send what they may not send
-// themselves: a message of JetStream that is empty deletes a stream.
+// The server checks no permission for the reply subject. So a user who may ask anything
+// could have others send what the user may not: an empty JetStream message deletes a
+// stream.
 func TestAnswersToOthers(t *testing.T) {
 	v := newVictim(t)
 	alice, gpu := v.connect(t, "alice"), v.connect(t, "gpu")
@@ -375,8 +375,8 @@ func TestForeignConsumers(t *testing.T) {
 			require.Equal(t, v.want, v.state(t))
 		})
 	}
-	// One that pushes has the server send its messages to any subject of STORE, but
-	// only if somebody subscribes to exactly that, and there nobody does.
+	// A push consumer has the server send its messages to any subject of STORE, but
+	// only if there is a subscription to exactly that subject, and there is none.
 	for i, target := range []string{
 		"$KV.toolproc_places." + bobChat, "toolproc.ends.build." + bobChat, "$JS.API.STREAM.DELETE.TOOLPROC_ENDS",
 		"$JS.API.CONSUMER.DELETE.TOOLPROC_ENDS.bob", "$JS.API.CONSUMER.MSG.NEXT.TOOLPROC_ENDS.bob",

@@ -209,7 +209,7 @@ func TestNothingIsSentLater(t *testing.T) {
 			require.NotErrorIs(t, err, procmgr.ErrUnknown)
 			if noticed {
 				require.Empty(t, out.Process.ID)
-			} // else it may have been written to a connection that was cut already, which nobody can tell
+			} // else it may have been written to a connection that was already cut, so it is unknown whether it was sent
 			s.agent.set(&s.agent.away, false)
 			_, err = m.List(t.Context(), procmgr.ListRequest{})
 			require.NoError(t, err)
@@ -464,8 +464,8 @@ func TestContextOfAService(t *testing.T) {
 	require.ErrorContains(t, err, "no machine has this name")
 }
 
-// An answer goes to an inbox, and never to a machine or to the server: whoever
-// asks chooses where it goes, and it is sent with the rights of the machine.
+// An answer goes to an inbox, and never to a machine or to the server: the caller
+// chooses where it goes, and it is sent with the rights of the machine.
 func TestAnswersGoToInboxes(t *testing.T) {
 	url := newServer(t, nil).ClientURL()
 	serve(t, connect(t, url), "build", newHandler(t, newLocal(t)), nil)
@@ -474,7 +474,7 @@ func TestAnswersGoToInboxes(t *testing.T) {
 		sub, err := nc.SubscribeSync(target)
 		require.NoError(t, err)
 		require.NoError(t, nc.PublishRequest("toolproc.build."+bobChat+".list", target, list))
-		_, err = newClient(t, nc, "build").Chat("a").List(t.Context(), procmgr.ListRequest{}) // the answer comes after that of the first request
+		_, err = newClient(t, nc, "build").Chat("a").List(t.Context(), procmgr.ListRequest{}) // answered after the first request
 		require.NoError(t, err)
 		_, err = sub.NextMsg(time.Millisecond)
 		require.ErrorIs(t, err, nats.ErrTimeout, target)

@@ -18,8 +18,8 @@ func longTest(t testing.TB) {
 	}
 }
 
-// leftBehind returns the goroutines of procnats and the children that the tests
-// have left behind. It waits a moment for those that are about to end.
+// leftBehind returns the goroutines of procnats and the children that the tests have
+// left behind. It waits a moment for the ones that are about to end.
 func leftBehind() (left string) {
 	for range 200 {
 		left = ""

@@ -1,6 +1,6 @@
-// Package servertest_test has the tests and the Examples of package procnats, all
-// of which need a NATS server. It is no part of the module of procnats, so that
-// no user of procnats gets the server into the module graph.
+// Package servertest_test has the tests and the Examples of package procnats. They
+// all need a NATS server, so the package is in a module of its own: users of
+// procnats don't get the server into their module graph.
 package servertest_test
 
 import (

@@ -75,8 +75,8 @@ func TestMarksNeedLog(t *testing.T) {
 	require.NotContains(t, eval[string](p, `document.querySelector('#printed-count').textContent`), "LogDir")
 }
 
-// A server that has been restarted has other processes. The page does not say of those of
-// the dead one that they run, and offers no button for them.
+// A server that has been restarted has other processes. The page does not show the
+// processes of the dead server as running, and offers no button for them.
 func TestRestartedServer(t *testing.T) {
 	stops := `document.querySelector('#stop').offsetParent !== null`
 	for _, chosen := range []bool{true, false} {
