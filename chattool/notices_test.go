@@ -259,8 +259,9 @@ func TestPrepareStepStays(t *testing.T) {
 	done := by(fantasy.MessageRoleAssistant, "done")
 	for _, tt := range []struct {
 		name string
-		// next returns the messages of the next turn from those that were given
-		// and those that were sent, and what is wanted then for a message.
+		// next returns the messages of the next turn, given the messages that
+		// were passed in and the messages that were sent, and what is wanted
+		// then for a message.
 		next func(given, sent []fantasy.Message, told fantasy.Message) (next, want []fantasy.Message)
 	}{
 		{"as fantasy has them", func(given, sent []fantasy.Message, told fantasy.Message) (next, want []fantasy.Message) {

@@ -196,8 +196,8 @@ type field struct {
 	values, aliases []string
 }
 
-// fieldsOf returns the fields of a struct of arguments, with those of the
-// struct that it embeds in its place. The caller does not change them.
+// fieldsOf returns the fields of a struct of arguments. The fields of an embedded
+// struct come in its place. The caller does not change them.
 func fieldsOf(t reflect.Type) (fields []field) {
 	if known, ok := knownFields.Load(t); ok {
 		return known.([]field)

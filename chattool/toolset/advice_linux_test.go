@@ -17,7 +17,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
-// Real programs ask, and nobody answers: the result says so.
+// Real programs ask and get no answer: the result says so.
 func TestLocalQuestions(t *testing.T) {
 	t.Parallel()
 	const (

@@ -236,7 +236,7 @@ func (p panicking) Output(ctx context.Context, id string, req procmgr.OutputRequ
 	return p.Manager.Output(ctx, id, req)
 }
 
-// Whoever prints a file wants its text.
+// A model that prints a file wants its text.
 func TestFilesAreShownAgain(t *testing.T) {
 	t.Parallel()
 	l := newLoop(t, toolset.Options{})

@@ -31,11 +31,11 @@ type Question struct {
 	// ProcessID is the process that gets the input or the signal. It is "" for
 	// execute.
 	ProcessID string
-	// Keys are those that process_input will press after the text.
+	// Keys are the keys that process_input will press after the text.
 	Keys []procmgr.Key
 	// Secret says that process_input types a secret.
 	Secret bool
-	// Description is that of the manager, as far as it is known.
+	// Description describes the manager, as far as it is known.
 	Description procmgr.Description
 }
 

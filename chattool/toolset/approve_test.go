@@ -176,8 +176,7 @@ func TestApproveQuestion(t *testing.T) {
 	}
 }
 
-// Calls that only read are not asked about, and neither are those that no tool
-// can carry out.
+// Approve is not asked about calls that only read or that no tool can carry out.
 func TestApproveIsNotAsked(t *testing.T) {
 	t.Parallel()
 	opts := &toolset.Options{Input: true, Approve: func(context.Context, toolset.Question) (toolset.Verdict, error) {
@@ -207,8 +206,9 @@ func TestApproveUnknownShell(t *testing.T) {
 	}
 }
 
-// If the process of a chosen ID has run, nothing is asked and nothing runs. An ID
-// that no process has is asked about, and so is one that nobody can tell of.
+// If the process of a chosen ID has run, nothing is asked and nothing runs. Approve is
+// asked about an ID without a process, and about an ID when it is unknown whether it
+// has run.
 func TestApproveAttaches(t *testing.T) {
 	t.Parallel()
 	host := newHost(t, nil)

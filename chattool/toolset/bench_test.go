@@ -26,10 +26,10 @@ func BenchmarkExecuteTrueHTTP(b *testing.B) {
 	benchmarkExecuteTrue(b, remote(b, newBenchLocal(b), nil, nil))
 }
 
-// A short command while a background process runs, of which each result may have
-// to tell, beside the same in a Set that tells nothing. Before each call is a
-// pause: the manager still has work when a call returns, and the longer call
-// would leave less of it to the next one.
+// A short command while a background process runs that each result may have to report,
+// compared with a Set without notices. A pause precedes each call: the manager still
+// has work when a call returns, and the longer call would leave less of it to the next
+// one.
 func BenchmarkMeanwhile(b *testing.B) {
 	chat := newBenchLocal(b).Chat("bench")
 	call := toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"command":"true"}`)}

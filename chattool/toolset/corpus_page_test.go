@@ -55,8 +55,8 @@ func checkTargets(t *testing.T, all, heldout []measurement) {
 	}
 }
 
-// tally counts the recordings of which all wanted lines are seen, and the wanted
-// lines that are seen in all recordings.
+// tally counts the recordings whose wanted lines are all seen, and the wanted lines
+// seen in all recordings.
 func tally(all []measurement, size int, of func(sized) sight) (whole, seen int) {
 	for _, m := range all {
 		n := of(m.sized[size]).seen
@@ -230,8 +230,8 @@ const (
 	plotResult = "#3b82d6"
 )
 
-// plot draws what was measured as an SVG: for each recording the bytes printed,
-// those of head and tail, and those of the result.
+// plot draws the measurements as an SVG: for each recording the bytes printed, the
+// bytes of head and tail, and the bytes of the result.
 func plot(all []measurement) string {
 	var b strings.Builder
 	height := plotTop + plotRow*len(all) + 8

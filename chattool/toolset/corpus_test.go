@@ -56,7 +56,7 @@ type wanted struct {
 // of the wanted lines.
 type sight struct {
 	bytes, seen int
-	text        string // of which tokens are counted
+	text        string // its tokens are counted
 	output      string // that a result has
 	cutLines    int    // lines of it whose middle is missing
 	binary      bool   // grep says no more than that a binary file matches
@@ -65,7 +65,7 @@ type sight struct {
 // A measurement is what becomes of a recording on its way to a model.
 type measurement struct {
 	recording
-	plain    int   // bytes of the log, which are those of the plain text
+	plain    int   // bytes of the log, which is the plain text
 	headTail sight // beginning and end of the raw bytes, without all the rest
 	result   sight // the output in the result of execute
 	generic  sight // what genericGrep prints, and what that and the result show
@@ -79,8 +79,8 @@ type sized struct {
 	headTail, json, text sight
 }
 
-// sizes are the limits that the page compares. One is that of a result by
-// default.
+// sizes are the limits that the page compares, including the default limit of
+// a result.
 var sizes = []int{8 << 10, defaultSize, 20 << 10, 32 << 10}
 
 const defaultSize = 16000

@@ -81,7 +81,7 @@ type executeArgs struct {
 	NotifyOn        arguments.Text     `json:"notify_on,omitempty" description:"{notify_on}" alias:"notify,notify_when,notify_pattern"`
 }
 
-// processArgs are those of every tool for one process.
+// processArgs are the arguments of every tool for one process.
 type processArgs struct {
 	ProcessID arguments.ProcessID `json:"process_id" description:"From {execute} or {process_list}." alias:"id,pid,process,shell_id,bash_id,background_process_id"`
 }

@@ -46,8 +46,8 @@
 //	log_path               a file with all of the output, if the manager keeps one
 //	meanwhile              what has become of other processes
 //
-// process_list returns {"processes":[…],"omitted":n}: those that live, then those that
-// have ended, the newest first.
+// process_list returns {"processes":[…],"omitted":n}: the living processes, then the
+// ended ones, each the newest first.
 //
 // [FormatText] says the same in about two thirds of the tokens. Its first line
 // has the facts. Lines with an error, a workdir, a log and the notes follow. The

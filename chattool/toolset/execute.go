@@ -107,8 +107,8 @@ func (r *run) ran(ctx context.Context) bool {
 	if err != nil || out.Process.ID != r.req.ID {
 		return false
 	}
-	// A Host sees the processes of all chats, and starts those of none: an ID of a
-	// chat is not its own.
+	// A Host sees the processes of all chats, but its own processes have no chat: an
+	// ID used by a chat is not its own.
 	_, host := r.m.(procmgr.Host)
 	return !host || out.Process.ChatID == ""
 }
@@ -137,10 +137,10 @@ func (r *run) start(ctx context.Context) report {
 	return r.refusal(err)
 }
 
-// unfinished reports whether a call whose context has ended leaves work to do:
-// the command runs, or may have begun. If the error is only that of the
-// context, nothing has begun. unfinished is true then too, since a Manager that
-// is careless with its errors is most likely careless with this one.
+// unfinished reports whether a call whose context has ended leaves work to do: the
+// command runs, or may have begun. A bare context error says that nothing has begun.
+// unfinished is true then too, since a Manager that is careless with its errors is most
+// likely careless with this one.
 func unfinished(out procmgr.Output, err error) bool {
 	if err != nil {
 		return mayHaveBegun(out, err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)

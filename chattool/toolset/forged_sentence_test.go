@@ -32,7 +32,7 @@ func saysInQuotes(t *testing.T, sentences []string) {
 	}
 }
 
-// sentences returns those of a result.
+// sentences returns the sentences of a result.
 func sentences(res toolset.Result) []string {
 	return append(slices.Concat(res.Report.Notes, res.Report.Meanwhile), res.Report.Error)
 }
@@ -54,7 +54,7 @@ func TestForgedSentences(t *testing.T) {
 	one := func(tool string, pairs ...any) func(*testing.T) []string {
 		return func(*testing.T) []string { return sentences(call(local.Chat("a"), input, tool, pairs...)) }
 	}
-	// ran returns those of a command that has failed.
+	// ran returns the sentences of a failed command.
 	ran := func(shell string, change func(out *procmgr.Output)) func(*testing.T) []string {
 		return func(*testing.T) []string {
 			out := exited("p1", 1, "")

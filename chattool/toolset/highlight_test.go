@@ -16,8 +16,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
-// troubled prints lines of which one in the middle tells of trouble, and 50
-// more of the same kind.
+// troubled prints many harmless lines, with one error in the middle and 50 more of the
+// same kind.
 const troubled = `i=0; while [ $i -lt 2000 ]; do echo "line $i is as it should be"; ` +
 	`case $i in 1000) echo "main.go:7: error: x"; echo "  7 | y";; 1[1-5]?0) echo "main.go:$i: error: x";; esac; i=$((i+1)); done; exit 1`
 

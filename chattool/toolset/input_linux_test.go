@@ -124,8 +124,8 @@ func TestLocalInputIsRefused(t *testing.T) {
 	require.Contains(t, got["error"], "there is no tool")
 }
 
-// A question of a command without a stdin gets a note on how to answer it, and
-// that of a command with one says what answers it.
+// A question of a command without a stdin gets a note on how to answer it. If the
+// command has a stdin, the note says what answers it.
 func TestHeldLocalInputNotes(t *testing.T) {
 	testenv.Held(t)
 	t.Parallel()
@@ -189,8 +189,8 @@ func TestLocalExecuteScreen(t *testing.T) {
 	require.Contains(t, got["error"], "there is no argument")
 }
 
-// Without Options.Input the definitions are those that they were, and with it
-// the description and the schema name every key.
+// Without Options.Input the definitions do not change, and with it the description and
+// the schema name every key.
 func TestInputDefinitions(t *testing.T) {
 	without, with := toolset.New(nil, nil).Definitions(), toolset.New(nil, withInput).Definitions()
 	require.Len(t, without, 4)

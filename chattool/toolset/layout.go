@@ -34,13 +34,13 @@ const (
 	// result has its end alone.
 	maxReads = 4
 	// binaryPart is how much of an output may be controls or invalid bytes, in
-	// percent. Nobody wants to read one that has more. maxBinary is how many bytes
-	// of such an output a result shows.
+	// percent. An output with more is not worth reading. maxBinary is how many
+	// bytes of such an output a result shows.
 	binaryPart = 30
 	maxBinary  = 512
 )
 
-// A writer writes results for a model. Its fields are those of Options.
+// A writer writes results for a model. Its fields come from Options.
 type writer struct {
 	Format Format
 	Limit  headtail.Limits

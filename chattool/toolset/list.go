@@ -14,8 +14,8 @@ import (
 const (
 	// maxListed is how many processes a list has, unless more of them live.
 	maxListed = 20
-	// minEnded is how many ended processes a list has beside those that
-	// live, no matter how many live. A model often looks for a process that
+	// minEnded is how many ended processes a list has beside the living
+	// ones, no matter how many live. A model often looks for a process that
 	// has just ended.
 	minEnded = 5
 	// maxListedCommand is how many bytes of a command a list shows. That is
@@ -26,7 +26,7 @@ const (
 	minListedCommand = 24
 )
 
-// list lists the processes: first all that live, then those that have ended.
+// list lists the processes: first all living ones, then the ended ones.
 func (k *kit) list(ctx context.Context, c Call, t *notices.Turn) report {
 	var args listArgs
 	m, res, ok := k.begin(ctx, t, c, &args, "")
@@ -47,7 +47,7 @@ func (k *kit) list(ctx context.Context, c Call, t *notices.Turn) report {
 }
 
 // listFrom lists processes from an offset on, in the order of a
-// [procmgr.ListPage]: those that matter most to a model come first. All living
+// [procmgr.ListPage], the ones that matter most to a model first. All living
 // processes are there, because the model learns of them nowhere else. A
 // foreground command was reported in its own result.
 func listFrom(ctx context.Context, m procmgr.Manager, from arguments.Offset) (procmgr.ListPage, error) {

@@ -80,7 +80,7 @@ type machines struct {
 	asked sync.Once // for the call that Definitions makes
 
 	mu   sync.Mutex // guards the fields below
-	last machine    // that of the manager that was asked last
+	last machine    // the machine of the manager that was asked last
 	// told is the machine in the description of execute, or nothing until one
 	// is known. After that it does not change: if a description changes,
 	// the provider's cache is lost.
@@ -91,7 +91,7 @@ type machines struct {
 type machine struct {
 	of procmgr.Manager // nil if it cannot be compared, and is asked again each time
 	procmgr.Description
-	silent  bool // it has no events, so nobody would be told of any
+	silent  bool // it has no events, so there are no notices
 	noInput bool // a call has shown that it has no Input, so that no note advises to use it
 }
 

@@ -55,7 +55,7 @@ type memory struct {
 type chat struct {
 	results int                       // how many there were
 	shown   map[command][]shownOutput // the last outputs that results have shown, the newest first
-	ended   map[string]bool           // the processes of which a result has shown the end
+	ended   map[string]bool           // the processes whose end a result has shown
 	reads   map[string]reading        // of processes that live
 	place   place                     // that it was told last
 }
@@ -195,10 +195,10 @@ func (c *chat) read(out procmgr.Output, from int64) reading {
 	return r
 }
 
-// compareAgain finds how the output of a report differs from that of an earlier
+// compareAgain finds how the output of a report differs from the output of an earlier
 // process with the same command, in the same directory, if one of the last 20 results
-// of the conversation has shown that one: of several, the one from which it differs
-// least.
+// of the conversation has shown the earlier output. If there are several, it takes the
+// one with the smallest difference.
 func (k *kit) compareAgain(ctx context.Context, m procmgr.Manager, r *report) {
 	if k.opts.Whole || !r.compare || r.whole || !k.shows(r) || r.From != 0 || r.Out.Process.State != procmgr.Exited || ctx.Err() != nil {
 		return
@@ -210,7 +210,7 @@ func (k *kit) compareAgain(ctx context.Context, m procmgr.Manager, r *report) {
 	var earlier []procmgr.Process
 	c, unlock := k.memory.of(m, p)
 	for _, o := range c.shown[commandOf(p)] {
-		// Whoever reads an output once more wants the text.
+		// A model that reads an output once more wants the text.
 		if !c.ended[p.ID] && p.Command != "" && o.process.ID != p.ID && c.results-o.result < lastResults {
 			earlier = append(earlier, o.process)
 		}
@@ -236,17 +236,17 @@ func (k *kit) compareAgain(ctx context.Context, m procmgr.Manager, r *report) {
 	}
 }
 
-// An again is how an output differs from that of an earlier process, which the
+// An again is how an output differs from the output of an earlier process, which the
 // model has.
 type again struct {
 	Earlier procmgr.Process
 	Changes procmgr.Changes
 }
 
-// again returns the report of a draft with what differs in the place of the
-// output. plain is the report before its output was laid out, as that of d is now.
-// ok is false if not all that differs is there, or if the result would not be short
-// enough.
+// again returns the report of a draft with the differences in place of the output.
+// plain is the report before its output was laid out; in d the output is laid out by
+// now. ok is false if some of the differences are missing, or if the result would not
+// be short enough.
 func (w writer) again(d *report, plain Report) (short Report, ok bool) {
 	c := d.Again.Changes
 	r := plain

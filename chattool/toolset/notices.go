@@ -22,7 +22,7 @@ func (k *kit) tellNotices(ctx context.Context, t *notices.Turn, r *report) {
 }
 
 // promise says in the result of a start when the model will be told of the
-// process. It is "" if nobody would tell.
+// process. It is "" if the model will not be told.
 func (k *kit) promise(ctx context.Context, t *notices.Turn, p procmgr.Process, notifyOn string) string {
 	if p.State == "" || !k.ledger.Watch(ctx, t, p.ChatID) {
 		return ""
@@ -40,8 +40,8 @@ func (k *kit) promise(ctx context.Context, t *notices.Turn, p procmgr.Process, n
 	return when
 }
 
-// watch sees to it that a match of notify_on will be found. If ok is false, nobody
-// would tell the model of one, and the report says so.
+// watch makes sure that a match of notify_on will be found. If ok is false, the model
+// would not be told of a match, and the report says so.
 func (k *kit) watch(ctx context.Context, t *notices.Turn, pattern string) (rep report, ok bool) {
 	if err := checkPattern("notify_on", pattern); err != nil {
 		return refuse("%s: %s", k.names.execute, words(err)), false
@@ -89,25 +89,24 @@ type Notices struct {
 	// and not instructions. It is "" if there is nothing to tell. It tells of 8
 	// processes and has about 2 KiB at most. Others follow after Ack.
 	Text string
-	// Processes are those that it tells of, in its order.
+	// Processes are the processes that Text tells of, in the same order.
 	Processes []procmgr.Process
 }
 
-// Inbox returns the inbox of a conversation: that of the manager which the
-// resolver returns for ctx. The Inbox keeps the values of ctx, and does not end
-// with it.
+// Inbox returns the inbox of a conversation with the manager that the resolver returns
+// for ctx. The Inbox keeps the values of ctx, and does not end with it.
 //
-// cursor is what Ack returned last, or "" for a new conversation. If another
-// Set returned it, for example that of a program which has crashed, the Inbox
-// also tells of the processes of the chat that the other Set has left running.
-// It knows those of the time before that Ack. Of those that have started since,
-// it tells of all background processes, and of a foreground command only if it
-// still lives or was detached. Processes without a chat, which the host
-// itself has started, are told only if the cursor has them.
+// cursor is what Ack returned last, or "" for a new conversation. If the cursor comes
+// from another Set, for example in a program that crashed, the Inbox also tells of the
+// processes of the chat that the other Set left running. It knows all of them up to
+// that Ack. Among the processes started since, it tells of all background processes,
+// and of a foreground command only if it still lives or was detached. Processes without
+// a chat, which the host itself has started, are told only if the cursor has them.
 //
 // If the cursor cannot be read, or is of another chat, everything counts as new. If the
-// manager has dropped events since, its List decides. If the manager cannot be asked now,
-// what a result shows until it can may be told again. The manager must have Events.
+// manager has dropped events since, its List decides. If the manager cannot be asked
+// now, whatever results show until it can may be told again. The manager must have
+// Events.
 func (s *Set) Inbox(ctx context.Context, cursor string) *Inbox {
 	if !s.opts.NoticesInInbox {
 		return &Inbox{}
@@ -115,10 +114,10 @@ func (s *Set) Inbox(ctx context.Context, cursor string) *Inbox {
 	return &Inbox{inbox: s.ledger.Inbox(ctx, cursor)}
 }
 
-// Pending returns what no result has shown, and the same again until Ack, unless a
-// result shows it or it is no longer so. What becomes of a process meanwhile is told
-// after Ack. If there is nothing, Notices is empty. An error is that of the resolver or of the
-// manager, and loses nothing.
+// Pending returns what no result has shown. It returns the same again until Ack, unless
+// a result shows it or it is no longer so. What becomes of a process meanwhile is told
+// after Ack. If there is nothing, Notices is empty. It fails if the resolver or the
+// manager fails, and loses nothing then.
 func (b *Inbox) Pending(ctx context.Context) (Notices, error) {
 	if b.inbox == nil {
 		return Notices{}, nil

@@ -198,7 +198,7 @@ func TestNotifyOnFlood(t *testing.T) {
 	}
 }
 
-// A notify_on of which nobody would tell the model is refused.
+// A notify_on whose match would not be told is refused.
 func TestNotifyOnRefused(t *testing.T) {
 	t.Parallel()
 	l := newHost(t, nil)

@@ -220,8 +220,8 @@ func TestNoEvents(t *testing.T) {
 	require.Contains(t, string(toolset.New(toolset.Static(&view{newWorld(), "chat"}), nil).Definitions()[0].Schema), "told of the first line")
 }
 
-// Nobody is told of another chat's processes, of those of another Set, or of
-// those that the host has started.
+// The model is not told of the processes of another chat, of another Set, or of the
+// host.
 func TestMeanwhileIsOnesOwn(t *testing.T) {
 	t.Parallel()
 	w := newWorld()

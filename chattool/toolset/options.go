@@ -49,9 +49,9 @@ type Options struct {
 	// of an earlier run, or one line if a read shows nothing new again. A host that takes
 	// results out of a conversation calls [Set.Forget], or sets Whole.
 	Whole bool
-	// Files are the host's tools for files, such as those of contrib/filetool. If a
-	// command only prints files, a note names the tool that reads them. The zero value
-	// is none, and then there is no such note. The Set does not carry out their calls.
+	// Files are the host's tools for files, such as contrib/filetool. If a command
+	// only prints files, a note names the tool that reads them. The zero value is
+	// none, and then there is no such note. The Set does not carry out their calls.
 	Files FileTools
 	// Names maps this package's names of the tools to the host's, such as
 	// {"execute": "bash"}. A tool that is not in it keeps its name. If a name is
@@ -75,9 +75,9 @@ type Options struct {
 	// start may find the process of an earlier call. If it is slow, so is the call.
 	OnStart func(ctx context.Context, c Call, processID string)
 	// OnResult is called with each result before Call returns it, for a user
-	// interface or a record. The context is that of the call, and may have ended. It must
-	// not change what the result points to. If it is slow, so is the call; if it panics,
-	// the model gets the result all the same.
+	// interface or a record. It gets the context of the call, which may have ended. It
+	// must not change what the result points to. If it is slow, so is the call; if it
+	// panics, the model gets the result all the same.
 	OnResult func(ctx context.Context, c Call, r Result)
 	// Input adds the tool process_input, which writes to the stdin of a
 	// process, and to execute the argument stdin, which starts a process with
@@ -94,8 +94,8 @@ type Options struct {
 	//
 	// The ID must be new for every other call of the chat, or that call
 	// gets an error and does not run. A provider's Call.ID is often not
-	// new, because some count from 0 in each answer. The number of the message in the
-	// conversation and that of the call in it are.
+	// new, because some count from 0 in each answer. The index of the message in the
+	// conversation together with the index of the call in the message is.
 	ProcessID func(ctx context.Context, c Call) string
 	// Approve decides whether a call of execute, process_input or process_signal
 	// may do its work. It is called before anything is started, written or sent,
@@ -109,10 +109,11 @@ type Options struct {
 	// manager gave it, which the result may shorten. It must not change what the Report
 	// points to.
 	Advise func(Report) []string
-	// Intercept is called for each call, and calls next, which carries it out: with
-	// another context, for a trace, or not at all. What it returns is the result. To
-	// call next once more does nothing and returns the same result. If Intercept
-	// panics, the result is that of next, or a refusal if next was not called.
+	// Intercept is called for each call in place of next, which carries the call out.
+	// It may call next with another context, for a trace, or not at all. What it
+	// returns is the result. Calling next again does nothing and returns the same
+	// result. If Intercept panics, the result of next counts, or a refusal if next
+	// was not called.
 	Intercept func(ctx context.Context, c Call, next func(context.Context) Result) Result
 }
 

@@ -139,8 +139,8 @@ func chatOf(t testing.TB, url string, opts *prochttp.ClientOptions) procmgr.Mana
 	return c.Chat("chat")
 }
 
-// refusing returns the URL of a port on which nobody listens. A connection of the
-// test begins there, so that no other program gets the port meanwhile.
+// refusing returns the URL of a port without a listener. A connection of the test
+// begins at that port, so that no other program gets it meanwhile.
 func refusing(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -143,8 +143,8 @@ func TestStopOfARemoteCommand(t *testing.T) {
 	require.InDelta(t, 143, got["exit_code"], 0)
 }
 
-// Stop is pressed, and the server is another one by then: nobody can tell what
-// has become of the command, and "not started" would have it run again.
+// Stop is pressed after the server has been replaced: it is unknown what has become of
+// the command, and "not started" would have it run again.
 func TestStopAfterARestart(t *testing.T) {
 	t.Parallel()
 	servers := make([]http.Handler, 2)

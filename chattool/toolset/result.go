@@ -27,7 +27,7 @@ type Report struct {
 	Denied bool
 	// Process is the process, and nil if none is known.
 	Process *procmgr.Process
-	// State is that of the process, and "" if no process is known.
+	// State is the state of the process, and "" if no process is known.
 	State    procmgr.State
 	ExitCode *int   // nil while it is not known
 	Signal   string // such as "SIGKILL", if a signal ended the shell
@@ -59,12 +59,12 @@ type Report struct {
 	// its Highlights. A run of lines that Output has folded is shown. It is empty if
 	// Output is a screen, and if the manager does not tell what its text leaves out.
 	Shows []Span
-	// Highlights are those that Output has between its beginning and its end.
+	// Highlights are the highlights between the beginning and the end of Output.
 	Highlights []procmgr.Highlight
 	// Folded is how many runs of identical lines Output has folded, and Shown
-	// how many Highlights there are. A program can print lines that look like
-	// those of a fold or of a highlight. There are no more real ones than these
-	// numbers say, and no more markers of what is omitted than Truncated says.
+	// how many Highlights there are. A program can print lines that look like a
+	// fold or a highlight. There are no more real ones than these numbers say,
+	// and no more markers of omitted output than Truncated says.
 	Folded, Shown int
 	// Screen is set if Output is what the terminal of the process shows, and
 	// nil otherwise.
@@ -74,13 +74,13 @@ type Report struct {
 	// Meanwhile has what has become of processes that earlier calls left
 	// running, a line for each. See Options.Notices.
 	Meanwhile []string
-	// Processes are those that process_list lists, in its order. It is nil for
-	// the other tools. Omitted is how many more follow.
+	// Processes are the processes that process_list lists, in its order. It is
+	// nil for the other tools. Omitted is how many more follow.
 	Processes []procmgr.Process
 	Omitted   int
-	// Earlier is the process with whose output that of this one was compared, if
-	// Output has what differs in the place of the whole: the hunks of Changes, and
-	// the last lines. If Changes.Same is set, Output is nil. Both are nil for any
+	// Earlier is the process whose output this output was compared with, if
+	// Output has only the differences: the hunks of Changes, and the last lines.
+	// If Changes.Same is set, Output is nil. Earlier and Changes are nil for any
 	// other result. Result.Output has the output itself in any case.
 	Earlier *procmgr.Process
 	Changes *procmgr.Changes
@@ -106,7 +106,7 @@ type report struct {
 	Reads  bool
 	From   int64
 	Budget budget
-	// Unknown says that output was lost, and that nobody knows how much.
+	// Unknown says that an unknown amount of output was lost.
 	Unknown bool
 	// Read reads the output again. It is nil if no manager can be asked.
 	Read func(procmgr.OutputRequest) (procmgr.Output, error)
@@ -215,17 +215,17 @@ func refuse(format string, args ...any) report {
 	return r
 }
 
-// unsure returns the result of a call after which a process may live that
-// nobody could read. id is its ID.
+// unsure returns the result of a call after which a process may live that could not be
+// read. id is its ID.
 func unsure(id, format string, args ...any) report {
 	var r report
 	r.ProcessID, r.Error = id, fmt.Sprintf(format, args...)
 	return r
 }
 
-// canceled returns the result of a call whose context has ended. did says what
-// became of the process. out is the last snapshot of the process, or nil. id is
-// set if the process may live but nobody could read it.
+// canceled returns the result of a call whose context has ended. did says what became
+// of the process. out is the last snapshot of the process, or nil. id is set if the
+// process may live but could not be read.
 func (k *kit) canceled(ctx context.Context, did string, out *procmgr.Output, id string) report {
 	var r report
 	r.ProcessID = id

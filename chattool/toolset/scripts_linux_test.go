@@ -89,7 +89,7 @@ func (s *scripter) statement(depth int) statement {
 		return in("(", ")", subshell(inner))
 	case 1:
 		return in("{", "}", inner.do)
-	case 2: // the code of a pipeline is that of its last command
+	case 2: // the code of a pipeline is the code of its last command
 		if inner.errs {
 			return in("{", "}", inner.do)
 		}

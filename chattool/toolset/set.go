@@ -108,8 +108,9 @@ func (s *Set) Definitions() []Definition {
 }
 
 // CallAll carries out the calls of one answer of a model, and returns their results in
-// the same order. A call begins once the one before it has ended, which it may depend
-// on. Only those of a tool with Definition.Parallel run beside what follows them.
+// the same order. A call begins once the call before it has ended, because it may
+// depend on it. Only calls of a tool with Definition.Parallel run concurrently with the
+// calls after them.
 func (s *Set) CallAll(ctx context.Context, calls []Call) []Result {
 	results := make([]Result, len(calls))
 	var beside sync.WaitGroup // the goroutines of this call; Wait below waits for all

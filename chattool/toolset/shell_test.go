@@ -163,7 +163,7 @@ func (m *slowShell) Describe(ctx context.Context) (procmgr.Description, error) {
 	return m.shelled.Describe(ctx)
 }
 
-// A resolver that does not return holds nobody up for long.
+// A resolver that does not return delays Definitions only briefly.
 func TestShellOfAStuckResolver(t *testing.T) {
 	t.Parallel()
 	stuck := make(chan struct{})

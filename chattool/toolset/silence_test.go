@@ -200,7 +200,7 @@ func TestNothingNewIsForgotten(t *testing.T) {
 	})
 }
 
-// The number is that of the pages.
+// The pages quote this number.
 func TestPollsOfAnHour(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

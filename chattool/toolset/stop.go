@@ -18,7 +18,7 @@ const (
 	// call: the 5 s that Kill may take, and the way there.
 	signalLimit = 7 * time.Second
 	// stopGrace is how long a command may take to end by itself before it is
-	// killed. Whoever pressed stop is waiting.
+	// killed. It is short because the user who pressed stop is waiting.
 	stopGrace = 2 * time.Second
 	// signalGrace is how long process_signal watches the effect of its
 	// signal.

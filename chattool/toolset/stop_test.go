@@ -159,8 +159,8 @@ func TestCanceledBefore(t *testing.T) {
 	}
 }
 
-// A deadline of the caller ends no process. The result is that of a timeout,
-// whatever Start returned by then.
+// A deadline of the caller ends no process. The result is a timeout, whatever Start
+// returned by then.
 func TestExecuteDeadline(t *testing.T) {
 	t.Parallel()
 	only := procmgr.Output{Process: procmgr.Process{ID: "p1"}} // all that is known of a start whose answer was lost

@@ -36,9 +36,9 @@ type sameText struct {
 // aCall is a call on a page. "…" in place of its result is any result.
 var aCall = regexp.MustCompile(`(?m)^→ (\w+) (\{.*\})\n`)
 
-// replay makes the calls that the page has, one after the other and nothing
-// between them, and compares the results with those of the page. So a reader who
-// makes these calls gets these results.
+// replay makes the calls that the page has, one after the other and nothing between
+// them, and compares the results with the page. So a reader who makes these calls gets
+// these results.
 func (tr transcript) replay(t *testing.T, set *toolset.Set) {
 	t.Helper()
 	page := "../../" + tr.page

@@ -156,7 +156,7 @@ func TestExitCodeIsSaidOnce(t *testing.T) {
 	}
 }
 
-// The exit codes are those of real shells.
+// The exit codes match real shells.
 func TestExitCodeAgainstShells(t *testing.T) {
 	t.Parallel()
 	for _, shell := range []string{"dash", "bash"} {

@@ -78,10 +78,10 @@ func printsFiles(r Result) string {
 	return "To read files use " + tool + ": it shows more of a file and costs less."
 }
 
-// commandsOf returns the words of each command of a script. It returns nil for a
-// script that has more than simple commands that run one after the other, whose words
-// run nothing and whose stdin and stdout are those of the script. A word that is not
-// literal is as it was written, and so it has a $.
+// commandsOf returns the words of each command of a script. It returns nil unless the
+// script is a sequence of simple commands that share the stdin and stdout of the
+// script, and whose words run nothing. A word that is not literal is returned as
+// written, so it has a $.
 func commandsOf(tree *script.Tree) (commands [][]string) {
 	if tree == nil {
 		return nil

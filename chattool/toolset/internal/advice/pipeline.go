@@ -27,8 +27,8 @@ var (
 // nothing and ask nothing.
 var steerers = strings.Fields("alias break cd continue exit getopts hash return set shift shopt trap ulimit umask unalias unset wait")
 
-// producers are commands whose success nobody asks about, by name, or by name
-// and subcommand.
+// producers are commands whose success does not matter to the model, by name, or by
+// name and subcommand.
 var producers = slices.Concat(filters, steerers, strings.Fields(`
 	: [ base64 basename bat cal date df dirname dmesg du echo false fd file find free history
 	hostname id ip journalctl ls lsblk lsof man mount netstat nproc od pgrep printenv printf ps pwd read realpath

@@ -25,7 +25,7 @@ const (
 	promptPause = time.Second
 )
 
-// question says that nobody can answer, if the command has asked a question.
+// question says that a question of the command cannot be answered.
 func question(r Result) string {
 	if r.alive() && r.Output.Process.Elapsed < promptPause || r.Output.Process.Waiting != nil {
 		return "" // or the result says how to answer
@@ -112,15 +112,15 @@ var asking = regexp.MustCompile(`(?i)(` + strings.Join([]string{
 	`^\s*> ?`,
 }, "|") + `)$`)
 
-// form matches questions of programs that draw on several lines. The first is a list
-// of which one entry is marked, the second one of clack.
+// form matches questions that programs draw on several lines: first a list with one
+// marked entry, second a prompt of clack.
 var form = regexp.MustCompile(`(?:^|\n)(?:` +
 	`\? [^\n]+\n(?: {2,}[^\n]*\n)* *[❯›>●◉] ?[^\n]*(?:\n[ ❯›>●◉○◯◻◼][^\n]*)*|` +
 	`◆ [^\n]*(?:\n[│└][^\n]*)*` +
 	`)\s*$`)
 
-// label matches a line without an end that asks for something if it is the last one
-// of a program that has ended soon, and notLabel matches those that report something.
+// label matches a line without an end that asks for something if it is the last line of
+// a program that has ended soon, and notLabel matches labels that report something.
 var (
 	label    = regexp.MustCompile(`^.*\w.*: +$`)
 	notLabel = regexp.MustCompile(`(?i)^\W*(\w+ing|number of|list of)\b|\b(error|warning|warn|info|debug|trace|fatal|notice|note|hint|results?|output|total|sum|count|status|state|progress|elapsed|eta|time|duration|size|speed|usage|example)\W*$`)
@@ -192,8 +192,8 @@ func hasInput(tree *script.Tree) bool {
 	return found
 }
 
-// unedited says that nobody has edited the list of git rebase -i. The editor of
-// commands is true, so the rebase succeeds and changes nothing.
+// unedited says that the list of git rebase -i was not edited. The editor of commands
+// is true, so the rebase succeeds and changes nothing.
 func unedited(r Result) string {
 	code, ok := r.code()
 	text := r.Command.Text

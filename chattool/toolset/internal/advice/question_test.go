@@ -72,8 +72,8 @@ func TestPrompt(t *testing.T) {
 	}
 }
 
-// Last lines of programs that ask, and of others, each of which gets no input and ends
-// at once. What a program that asks returns says nothing.
+// Last lines of programs that ask, and of others. They all get no input and end at
+// once. The exit code of a program that asks says nothing.
 func TestUsualLastLines(t *testing.T) {
 	t.Parallel()
 	for file, want := range map[string]string{"prompts.tsv": question, "ordinary.tsv": ""} {
@@ -164,7 +164,7 @@ const (
 	readEmpty = "`read` got an empty answer, since stdin is empty. Set the variable instead, or pipe the answer in."
 )
 
-// The outputs are those of real programs.
+// The outputs come from real programs.
 func TestQuestionWithinTheOutput(t *testing.T) {
 	t.Parallel()
 	const getpass = "/usr/lib/python3.11/getpass.py:91: GetPassWarning: Can not control echo on the terminal.\n" +

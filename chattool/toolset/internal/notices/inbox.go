@@ -64,9 +64,9 @@ func (o offer) process() procmgr.Process {
 	return p
 }
 
-// A bookmark is what another Set needs to go on: the cursor of an [Inbox]. All
-// ends up to a place in the events have been told or shown by then, except for
-// those of the processes in Left.
+// A bookmark is what another Set needs to go on: the cursor of an [Inbox]. All ends up
+// to a place in the events have been told or shown by then, except for the processes in
+// Left.
 type bookmark struct {
 	Set  string `json:"set"`
 	Chat string `json:"chat,omitempty"`
@@ -82,7 +82,7 @@ type place struct {
 	Latest time.Time `json:"latest,omitzero"`
 }
 
-// A leftOver is a process of which something was to be told, or may be one day.
+// A leftOver is a process with something to tell, now or later.
 type leftOver struct {
 	ID         string `json:"id"`
 	Command    string `json:"command,omitempty"`

@@ -40,7 +40,7 @@ const (
 type Ledger struct {
 	// Managers returns the manager of a conversation.
 	Managers func(context.Context) (procmgr.Manager, error)
-	// SetID tells the cursors of this ledger from those of another one.
+	// SetID tells the cursors of this ledger from the cursors of another one.
 	SetID string
 	// OutputTool is the name of the tool that reads the output of a process.
 	OutputTool string
@@ -86,8 +86,8 @@ type Turn struct {
 	known bool
 }
 
-// A View is what a result shows of processes: those that it lists, or one of them
-// and its output, or the ID alone of one that may live.
+// A View is what a result shows of processes: the listed processes, or one process and
+// its output, or only the ID of a process that may live.
 type View struct {
 	Listed    []procmgr.Process
 	Out       *procmgr.Output
@@ -308,7 +308,7 @@ func (b *book) sorted() (jobs []*job) {
 	return jobs
 }
 
-// due returns the jobs of which something is to be told, the oldest news first.
+// due returns the jobs with something to tell, the oldest news first.
 func (b *book) due() (due []*job) {
 	for _, j := range b.sorted() {
 		if j.due() {
@@ -319,7 +319,7 @@ func (b *book) due() (due []*job) {
 	return due
 }
 
-// choose returns the jobs of which one message tells, without those that a result shows.
+// choose returns the jobs for one message, without the jobs that a result shows.
 func (b *book) choose(shown map[string]string) (chosen []*job) {
 	size := 0
 	for _, j := range b.due() {
@@ -342,10 +342,9 @@ func (l *Ledger) empty() bool {
 	return l.count == 0
 }
 
-// Meanwhile claims what is to be told in the result of a call: what has become
-// of the processes that the Set has left running in this conversation, except
-// for those that the result itself shows. Of two calls at the same time, one
-// gets it.
+// Meanwhile claims the notices for the result of a call: what has become of the
+// processes that the Set has left running in this conversation, except for the
+// processes that the result itself shows. Of two concurrent calls, one gets them.
 func (l *Ledger) Meanwhile(ctx context.Context, t *Turn, r View) (notices []string) {
 	if ctx.Err() != nil || l.empty() {
 		return nil
@@ -416,8 +415,8 @@ func (l *Ledger) told(who Conversation, j *job, was job) {
 	}
 }
 
-// look brings the book of a conversation up to date: with the manager's events, and
-// with the state and the last line of each process of which they do not tell enough.
+// look brings the book of a conversation up to date with the manager's events, and,
+// where the events do not tell enough, with the state and the last line of the process.
 func (l *Ledger) look(ctx context.Context, m procmgr.Manager, who Conversation) error {
 	l.mu.Lock()
 	b := l.books[who]
@@ -470,8 +469,8 @@ func (l *Ledger) enterEvents(who Conversation, m procmgr.Manager, after string, 
 	}
 }
 
-// unread returns the jobs about which the manager has to be asked: those of which the
-// events do not tell enough, and those that come next and whose last line is not known.
+// unread returns the jobs to ask the manager about: jobs whose state the events do not
+// tell, and jobs that come next but whose last line is not known.
 func (l *Ledger) unread(who Conversation) (ids []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -19,8 +19,7 @@ const (
 	maxKeptCommand = 256
 )
 
-// A job is a process that was left running and of which something is to be
-// told, or may be one day.
+// A job is a process that was left running, with something to tell now or later.
 type job struct {
 	id    string
 	order uint64 // the job was left after those with a smaller order

@@ -86,9 +86,9 @@ const (
 var errTooDeep = errors.New("nested too deep")
 
 // A shallowReader reads a command in chunks, and stops if its caller's stack is too
-// deep: 2,000 calls, plus those that one chunk adds. The parser is recursive and has no
-// limit of its own, and a stack that overflows ends the whole program. But only input
-// makes the parser descend, so its reader bounds the depth for every construct alike.
+// deep: 2,000 calls, plus the calls that one chunk adds. The parser is recursive and
+// has no limit of its own, and a stack overflow ends the whole program. Because only
+// input makes the parser descend, its reader bounds the depth for every construct.
 type shallowReader struct {
 	rest string
 	read bool // the first chunk has been handed out
