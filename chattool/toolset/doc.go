@@ -47,18 +47,18 @@
 //	meanwhile              what has become of other processes
 //
 // process_list returns {"processes":[…],"omitted":n}: the living processes, then the
-// ended ones, each the newest first.
+// ended ones, the newest first.
 //
 // [FormatText] says the same in about two thirds of the tokens. Its first line
 // has the facts. Lines with an error, a workdir, a log and the notes follow. The
-// line --- ends this header, and all behind it is the output, untouched:
+// line --- ends this header; everything after it is the output, untouched:
 //
 //	exit code 1 · 12.3s · 131,075 bytes printed, 24,576 shown
 //	note: all of it is in /var/lib/agent/19-5aymafeemy.log; search it with grep -n -a PATTERN FILE
 //	---
 //
-// A header has no line end and no control of what it quotes, so no output can look
-// like a header.
+// Line ends and control characters are removed from whatever a header quotes, so no
+// output can look like a header.
 //
 // success is false if the exit code is not 0, or if a foreground command has not ended
 // within its timeout. A command that fails is a result. [Result].IsError is set only if
@@ -85,55 +85,56 @@
 //
 //	... [the line above 9999 times more] ...
 //
-// A program can print lines that look like these. folded and shown are the numbers of
-// the real ones, and only if truncated is there is anything omitted. All numbers and
-// offsets are about the bytes that the process printed.
+// A program can print lines that look like these. folded and shown count the real ones,
+// and output is omitted only if truncated is present. All numbers and offsets refer to
+// the bytes that the process printed.
 //
-// If a command ran before, in the same directory, and one of the last 20 results of
-// the conversation has shown its output, the result has only how the new output differs,
-// see [procmgr.Changes], provided that this is at most half as long. The third read in a
-// row of a process that shows nothing new says so in one line, and from the fifth on a
-// read waits up to 30 s. See [Set.Forget] and Options.Whole.
+// If a command ran before in the same directory, and one of the last 20 results of the
+// conversation has shown its output, the result has only the diff against that output
+// (see [procmgr.Changes]), provided that the diff is at most half as long. When a
+// process prints nothing new, the third read in a row says so in one line, and from the
+// fifth on a read waits up to 30 s. See [Set.Forget] and Options.Whole.
 //
 // # Notes
 //
-// A note keeps a model from a wrong conclusion, or from a needless call. It says
-// how the process stands, and at most two things about the command: for example that a
+// A note keeps a model from a wrong conclusion, or from a needless call. Notes give the
+// state of the process, and at most two hints about the command: for example that a
 // filter at the end of a pipeline set the exit code, that a variable was withheld, or
-// that stdin is empty. They come from the command's syntax as its shell reads it, and if
-// something is not certain, there is no note. Options.Advise adds others.
+// that stdin is empty. The hints come from the command's syntax as its shell reads it;
+// if something is uncertain, there is no hint. Options.Advise adds others.
 //
-// # What the model has not been told
+// # Exit notifications
 //
-// Any result may have meanwhile: lines about processes that earlier calls have left
-// running, and that have ended since, have printed a line that matches notify_on, or
-// wait for input:
+// Any result may have meanwhile: lines about processes that earlier calls left running
+// and that have since ended, printed a line that matches notify_on, or begun to wait for
+// input:
 //
 //	npc5orns6a ("npm test") exited with code 1 after 2m; last line: "3 failing"
 //
-// This is no queue of messages. The Set remembers which processes it has left
-// running, and asks the manager what has become of them. So an end that a result has
-// shown is never told again, and no chat is told of another one. What the loop drops is
-// lost; a host that may lose nothing, or wants to wake an idle model, uses an [Inbox].
+// This is not a message queue. The Set remembers which processes it has left running,
+// and asks the manager what has become of them. So an end that a result has shown is
+// never reported again, and a chat gets no notices of another chat. If the loop drops a
+// result, its notices are lost. A host that must not miss an exit, or wants to wake an
+// idle model, uses an [Inbox].
 //
 // # Canceled calls
 //
-// Suppose that execute waits for a foreground command. If ctx is then canceled,
-// execute stops the command. It sends terminate, waits up to 2 s for the end, and then sends kill, with contexts of
-// their own, which keep the values of ctx. The stop uses the ID that was chosen before
-// the start, so it also prevents a start that is still under way. Background
-// commands are left alone, and so are the processes that process_output reads. A
-// deadline is a timeout and ends no process. The call outlasts ctx by up to 7 s, or by
-// 26 s if the manager answers nothing.
+// If ctx is canceled while execute waits for a foreground command, execute stops the
+// command. It sends terminate, waits up to 2 s for the end, and then sends kill, with
+// separate contexts that keep the values of ctx. The stop uses the ID that was chosen
+// before the start, so it also prevents a start in flight. Background commands are left
+// alone, and so are the processes that process_output reads. A deadline is a timeout and
+// ends no process. The call outlasts ctx by up to 7 s, or by 26 s if the manager does
+// not answer.
 //
 // # Arguments
 //
-// Package arguments says which forms of a value are taken. A tool refuses an argument
-// that it does not have, and never ignores it: without a misspelled argument, something
-// else would run than the model asked for. The one exception is description, because
-// many models say there what a call is for.
+// Package arguments documents the accepted forms of a value. A tool refuses an unknown
+// argument rather than ignore it, because without a misspelled argument something other
+// than the model's request would run. The one exception is description, because many
+// models use it to say what a call is for.
 //
-// If a command ends with a statement that is backgrounded, with nothing but assignments,
-// cd and export before it, execute takes the & off and runs it as if run_in_background
-// were set. So its exit code is known, and a wait for it works.
+// If a command ends with a backgrounded statement, with nothing but assignments, cd and
+// export before it, execute removes the & and runs it as if run_in_background were set.
+// So its exit code is known, and a wait for it works.
 package toolset

@@ -254,7 +254,7 @@ func (s *Service) publish() error {
 }
 
 // Close leaves the fleet, so that no new call comes. It waits until the calls in flight
-// are answered and the server has acknowledged the ends published so far. After 5 s it
+// are answered and the server has every end that has happened so far. After 5 s it
 // gives both up. The handler and nc are the caller's.
 func (s *Service) Close() error {
 	var err error

@@ -1,6 +1,6 @@
-// Package procotel tells OpenTelemetry what the tools and the processes of toolproc
-// do: a span for each call of a tool, a span for each process, and metrics. It is a
-// module of its own, so that a program without it depends on nothing of OpenTelemetry.
+// Package procotel instruments the tools and processes of toolproc with OpenTelemetry:
+// a span for each tool call, a span for each process, and metrics. It is a module of
+// its own, so that a program without it does not depend on OpenTelemetry.
 //
 //	telemetry, err := procotel.New(nil) // the global providers
 //	manager, err := proclocal.New(&proclocal.Options{Metrics: telemetry.LocalMetrics()})
@@ -17,29 +17,29 @@
 // own spans, such as one for a model's answer, are its parents if they are in the
 // context.
 //
-// [Telemetry.Host] makes a span with the name "process" for each process that a Start
-// begins. Its parent is the span in the context of that Start. It begins with the process
-// and ends with it, which is often long after the call has ended. It has an event
-// "detached" when the command's shell has exited and others live on. Its status is an error
-// if a signal killed the process that no call of Signal sent, or if memory ran out. An end
-// on request is no error, and neither is the end of the manager or an exit code alone: grep
-// exits with 1 to say that nothing matches. A Start that is refused
-// is a span that ends at once, with an error. A Start that finds its process by the ID
-// makes none. If the program dies, the spans of the processes that live are lost with it.
+// [Telemetry.Host] makes a span named "process" for each process that a Start begins.
+// Its parent is the span in the context of that Start. It begins and ends with the
+// process, often long after the call has ended. It has an event "detached" when the
+// command's shell has exited and other processes live on. Its status is an error if the
+// process was killed by a signal that no call of Signal sent, or because memory ran out.
+// An end on request is no error, and neither is the end of the manager or an exit code
+// alone: grep exits with 1 to say that nothing matches. A Start that is refused is a span
+// that ends at once, with an error. A Start that finds its process by the ID makes none.
+// If the program dies, the spans of living processes are lost with it.
 //
 // # One trace over several machines
 //
-// The trace context goes from one program to the next as the header traceparent of W3C
+// The trace context is propagated between programs in the header traceparent of W3C
 // Trace Context:
 //
 //	client, err := prochttp.NewClient(url, &prochttp.ClientOptions{Inject: procotel.Inject}) // here
 //	err := http.Serve(listener, procotel.Handler(handler))                                   // there
 //
 // A request over NATS has the same header, so [Handler] goes around the handler that
-// procnats.Serve serves. The machine that runs the commands makes the spans of its processes:
-// put Host around its manager, behind the handler. A command finds the
-// context in its variables TRACEPARENT and TRACESTATE, so that a build or a test that knows
-// OpenTelemetry goes on with the trace. These two variables are not compared when an ID is
+// procnats.Serve serves. The machine that runs the commands makes the spans of its
+// processes: put Host around its manager, behind the handler. A command finds the context
+// in its variables TRACEPARENT and TRACESTATE, so that a build or a test with
+// OpenTelemetry continues the trace. These two variables are not compared when an ID is
 // used again.
 //
 // # Attributes
@@ -56,15 +56,15 @@
 //
 // # Metrics
 //
-// By [Telemetry.LocalMetrics]: toolproc.process.starts, toolproc.process.refusals by reason,
-// toolproc.process.duration in seconds by ended_by, and toolproc.output in bytes. By
-// [Telemetry.Host]: toolproc.process.living by state, toolproc.wait.duration in
-// seconds of each call that may wait, toolproc.output.omitted, the bytes that answers have left out,
-// and toolproc.kill.survived, the kills after which something was alive.
+// [Telemetry.LocalMetrics] has toolproc.process.starts, toolproc.process.refusals by
+// reason, toolproc.process.duration in seconds by ended_by, and toolproc.output in bytes.
+// [Telemetry.Host] has toolproc.process.living by state, toolproc.wait.duration in
+// seconds of each call that may wait, toolproc.output.omitted, the bytes left out of
+// answers, and toolproc.kill.survived, the kills that left something alive.
 //
-// # What is never told
+// # Privacy
 //
-// No span and no metric has a command, its output, its directory or the value of a variable,
-// and no error's text, which may quote them. [Options.Commands] adds the command, and nothing
-// else.
+// No span and no metric has a command, its output, its directory, the value of a
+// variable, or the text of an error, which may quote them. [Options.Commands] adds the
+// command, and nothing else.
 package procotel

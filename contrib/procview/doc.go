@@ -8,20 +8,20 @@
 //	tools := chattool.All(resolver, &toolset.Options{OnResult: view.Result})
 //	fmt.Println("processes:", view.URL("http://127.0.0.1:8080/procs/"))
 //
-// A View keeps nothing on a disk and asks the manager only while somebody looks. It
+// A View keeps nothing on disk and asks the manager only while a page is open. It
 // remembers the results that [View.Result] gets, 32 MiB at most, the newest 200 calls, and
 // for each process which parts of its output the results have shown. Without Result the
-// page works too, and does not say what the model has read. Lines that tell of trouble are
+// page works too, but does not say what the model has read. Lines that report trouble are
 // marked only if the manager keeps a log, as a Local does with LogDir.
 //
 // # What watching costs
 //
-// Reading consumes nothing: a page that is open changes no offset, no notice and no
-// state. All pages together have one wait for events, and five looks a second for the
-// ports and members of processes that live. A page follows the one process that it
-// shows. It repaints at most five times a second and keeps 2 MiB of output; what it
-// has let go is read again from the log when somebody scrolls there. If a process
-// prints faster, the page skips to the end.
+// Reading consumes nothing: an open page changes no offset, no notice and no state. All
+// pages together have one wait for events, and at most five lookups a second for the
+// ports and members of living processes. A page follows the one process that it shows.
+// It repaints at most five times a second and keeps 2 MiB of output; older output is
+// read again from the log when the user scrolls there. If a process prints faster, the
+// page skips to the end.
 //
 // # Security
 //
