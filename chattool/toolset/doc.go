@@ -57,7 +57,7 @@
 //	note: all of it is in /var/lib/agent/19-5aymafeemy.log; search it with grep -n -a PATTERN FILE
 //	---
 //
-// Line ends and control characters are removed from whatever a header quotes, so no
+// Line ends and control characters in the text that a header quotes are escaped, so no
 // output can look like a header.
 //
 // success is false if the exit code is not 0, or if a foreground command has not ended
