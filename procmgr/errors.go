@@ -16,8 +16,8 @@ import (
 var (
 	// ErrNotFound: this chat has no process with that ID.
 	ErrNotFound = errors.New("no such process")
-	// ErrNotRunning: the process has ended, so there is nothing to signal; or
-	// nobody can read its stdin any more.
+	// ErrNotRunning: the process has ended, so there is nothing to signal, or its stdin
+	// no longer has a reader.
 	ErrNotRunning = sentinel.ErrNotRunning
 	// ErrClosed: the manager has been closed and starts nothing any more.
 	ErrClosed = errors.New("process manager is closed")
@@ -38,8 +38,8 @@ var (
 	// ErrNotReady: the program does not take this input now, and it was not
 	// written: for example, no program asks for a secret.
 	ErrNotReady = errors.New("program is not ready for the input")
-	// ErrUnknown: the command may or may not have run, and nobody can tell any
-	// more. Look for the command's changes before you run it again.
+	// ErrUnknown: it is unknown whether the command ran, and it will stay unknown. Look
+	// for the command's changes before you run it again.
 	ErrUnknown = errors.New("unknown whether the command ran")
 )
 

@@ -33,8 +33,8 @@ type EventPage struct {
 
 // An Event is a change of a process.
 type Event struct {
-	// At is the time at which it happened, or that of the event before it if
-	// it became known only after that one.
+	// At is when it happened. An event that became known only after a later one has the
+	// time of the event before it.
 	At   time.Time `json:"at"`
 	Kind EventKind `json:"kind"`
 	// Process is the process as it was then. Its Command is cut after 256

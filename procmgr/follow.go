@@ -105,8 +105,7 @@ func Follow(ctx context.Context, m Manager, id string, opts *FollowOptions) iter
 	}
 }
 
-// A follower is one run of Follow. The fields below opts are those of its last
-// chunk.
+// A follower is one run of Follow. The fields below opts describe its last chunk.
 type follower struct {
 	m       Manager
 	id      string
@@ -218,7 +217,7 @@ func firstCut(out Output, from int64) (cut headtail.Cut, ok bool) {
 	switch {
 	case t == nil || t.OmittedBytes <= 0:
 		return cut, false
-	case len(t.Cuts) == 0: // nobody says where it is missing
+	case len(t.Cuts) == 0: // the output does not say where it is missing
 		return headtail.Cut{From: from, To: min(from+t.OmittedBytes, out.Next)}, true
 	}
 	cut = t.Cuts[0]

@@ -13,14 +13,14 @@ type ListRequest struct {
 	Limit int
 }
 
-// A ListPage is a part of a list. First come the processes that run, then those
-// that are detached, then the background processes that have exited, and then
-// the others that have exited. Within each kind the newest comes first.
+// A ListPage is a part of a list. Running processes come first, then detached ones,
+// then exited background processes, and then all other exited processes. Within each
+// kind the newest comes first.
 type ListPage struct {
 	Processes []Process
-	// Total is the number of processes in the requested state, and Live the
-	// number of those that have not exited: these come first. Both count the
-	// processes before and after the page, too.
+	// Total is the number of processes in the requested state, and Live the number of
+	// processes among them that have not exited; these come first. Both also count the
+	// processes before and after the page.
 	Total, Live int
 }
 

@@ -55,31 +55,30 @@ type Manager interface {
 	// nothing. So the start for which a stop was meant cannot overtake it.
 	Signal(ctx context.Context, id string, sig Signal) error
 
-	// Input writes to the stdin of a process that was started with one, waits
-	// for output as long as the request says, and returns the output from the
-	// offset before the write on. The bytes of one request stay together, also
-	// beside other writers. A key writes once; see [InputRequest].
+	// Input writes to the stdin of a process that was started with one, waits for
+	// output as long as the request says, and returns the output from the offset before
+	// the write on. The bytes of one request stay together, even with concurrent
+	// writers. A request with a key is written once; see [InputRequest].
 	//
-	// If the process was started without a stdin, the error is [ErrInvalid].
-	// If it has ended, or nobody can read its stdin any more, the error is
-	// [ErrNotRunning]. After an error, the InputOutput says how much of Data
-	// was written; if it has no Process.ID, nothing was.
+	// If the process was started without a stdin, the error is [ErrInvalid]. If it has
+	// ended, or its stdin no longer has a reader, the error is [ErrNotRunning]. After
+	// an error, the InputOutput says how much of Data was written; if it has no
+	// Process.ID, nothing was.
 	Input(ctx context.Context, id string, req InputRequest) (InputOutput, error)
 
-	// List returns the processes that run, and those that have ended and are
-	// still kept: all of them for the zero request. They are in the order of a
-	// [ListPage]. A request that can never be carried out is [ErrInvalid]. If an
-	// error is a [*PartialError], the page that comes with it has the processes
-	// of the machines that answered.
+	// List returns running processes, and ended ones that are still kept: all of them
+	// for the zero request. They are in the order of a [ListPage]. A request that can
+	// never be carried out is [ErrInvalid]. If an error is a [*PartialError], the page
+	// that comes with it has the processes of the machines that answered.
 	List(ctx context.Context, req ListRequest) (ListPage, error)
 
-	// Events returns the changes of the processes that this Manager shows, the
-	// oldest first. Reading consumes nothing: two callers do not
-	// take events from each other, and a caller asks again if an answer was
-	// lost. By the time an event is told, List and Output agree with it.
+	// Events returns the changes of the processes that this Manager shows, oldest
+	// first. Reading consumes nothing: two callers do not take events from each other,
+	// and a caller that lost an answer can ask again. By the time Events returns an
+	// event, List and Output agree with it.
 	//
-	// A chat sees the events of its own processes, and the host those of all.
-	// A bounded number is kept. A manager that keeps none returns
+	// A chat sees the events of its own processes, and the host sees all events. Only a
+	// bounded number is kept. A manager that keeps none returns
 	// [errors.ErrUnsupported].
 	Events(ctx context.Context, req EventsRequest) (EventPage, error)
 
@@ -127,28 +126,26 @@ type SandboxRules struct {
 // for it is [ErrConflict]; a call of the chat's own Manager is not.
 type Host interface {
 	Manager
-	// Chat returns the Manager of one chat. For a process that the chat did
-	// not start, every call is [ErrNotFound], as for an ID that nobody has
-	// used. The ID of a chat has 1 to 256 bytes of UTF-8 and no control
-	// character. With any other ID, "" included, every call is [ErrInvalid]:
-	// isolation fails closed.
+	// Chat returns the Manager of one chat. For a process that the chat did not start,
+	// every call is [ErrNotFound], as for an unused ID. The ID of a chat has 1 to 256
+	// bytes of UTF-8 and no control character. With any other ID, "" included, every
+	// call is [ErrInvalid]: isolation fails closed.
 	Chat(id string) Manager
 }
 
 // A StartRequest names the command to run, and how to run it.
 //
-// An ID belongs to its chat, and there to one command. If the chat has used the
-// ID with the same Command, WorkDir, Env and Stdin, Start starts nothing: it
-// returns that process, with Output.Attached set. This holds also for several
-// callers at the same instant. If any of them differs, the error is [ErrConflict]. The
-// requests are compared as they are: a WorkDir of "" differs from the default
-// directory by its name. But TRACEPARENT and TRACESTATE of Env may differ: by W3C
-// Trace Context they say who asks, and the process has those of the first Start.
+// An ID belongs to its chat, and there to one command. If the chat has used the ID with
+// the same Command, WorkDir, Env and Stdin, Start starts nothing: it returns that
+// process, with Output.Attached set. This also holds for concurrent callers. If any of
+// these differs, the error is [ErrConflict]. They are compared as written, so a WorkDir
+// of "" differs from the default directory given by name. TRACEPARENT and TRACESTATE in
+// Env may differ: by W3C Trace Context they identify the caller. The process keeps the
+// values from the first Start.
 type StartRequest struct {
-	// ID has 1 to 64 characters of A-Z a-z 0-9 _ -, and the caller chooses
-	// it. If it is "", the manager makes one. A caller that has chosen the ID
-	// can ask again after a lost answer, and can stop a process of which it
-	// has not heard yet.
+	// ID has 1 to 64 characters of A-Z a-z 0-9 _ -, and the caller chooses it. If it is
+	// "", the manager makes one. A caller that has chosen the ID can ask again after a
+	// lost answer, and can stop a process before it has heard back from Start.
 	ID string
 	// Command is given to the shell as it is. It is required.
 	Command string
@@ -158,9 +155,9 @@ type StartRequest struct {
 	// value of HOME that the command has. If the directory cannot be used, the
 	// error is [ErrInvalid].
 	WorkDir string
-	// Env has variables on top of those that the manager's policy lets
-	// through. It may set PWD. It cannot change the other variables that the
-	// manager sets: TOOLPROC, TOOLPROC_PROCESS_ID and TOOLPROC_CHAT_ID.
+	// Env has variables in addition to the environment that the manager's policy lets
+	// through. It may set PWD. It cannot change the other variables that the manager
+	// sets: TOOLPROC, TOOLPROC_PROCESS_ID and TOOLPROC_CHAT_ID.
 	Env map[string]string
 	// Background is a label. The manager treats all processes alike.
 	Background bool
@@ -176,13 +173,13 @@ type StartRequest struct {
 	UntilWaiting bool
 	// Limit bounds the Text of the answer; the zero value is the default.
 	Limit headtail.Limits
-	// Highlight asks for highlights as that of an OutputRequest does.
+	// Highlight asks for highlights, like OutputRequest.Highlight.
 	Highlight int
-	// Notify is an RE2 pattern with the limits of OutputRequest.Until. The
-	// first line that it matches is an [Event] of kind [EventMatched], the
-	// unfinished last line included. Later lines are none. "." is the first
-	// line that is not empty. Notify is not compared if the ID was used
-	// before: that of the first Start counts.
+	// Notify is an RE2 pattern with the limits of OutputRequest.Until. The first line
+	// that it matches, which may be the unfinished last line, is an [Event] of kind
+	// [EventMatched]. Later matching lines are not. "." is the first line that is not
+	// empty. Notify is not compared if the ID was used before: the pattern of the first
+	// Start counts.
 	Notify string
 }
 

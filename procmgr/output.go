@@ -37,11 +37,11 @@ type OutputRequest struct {
 	// cannot tell, the error is [errors.ErrUnsupported]; a proclocal.Local can on
 	// Linux alone.
 	Members bool
-	// UntilWaiting ends the wait as soon as a member waits for input and the output
-	// has been quiet for 200 ms. Process.Waiting then says which. If nobody can tell,
-	// as for a process with an empty stdin, it changes nothing. While a call waits
-	// so, the manager looks when the output has been quiet for 200 ms, and then
-	// after 0.4, 0.8 and so on up to 5 s.
+	// UntilWaiting ends the wait as soon as a member waits for input and the output has
+	// been quiet for 200 ms. Process.Waiting then says which member. It has no effect
+	// if waiting cannot be detected, for example with an empty stdin. During such a
+	// call, the manager looks when the output has been quiet for 200 ms, and then after
+	// 0.4, 0.8 and so on up to 5 s.
 	UntilWaiting bool
 	// Limit bounds the Text of the answer; the zero value is the default.
 	Limit headtail.Limits
@@ -51,15 +51,15 @@ type OutputRequest struct {
 	// less asks for none. They take a part of Limit: if Text is cut, it is shorter
 	// by about what they and the numbers of their lines take.
 	Highlight int
-	// Against asks for Output.Changes: it is the ID of another process of this
-	// chat that has ended, whose whole output is compared with that of this one.
-	// "" asks for none. An ID that the chat does not have is no error.
+	// Against asks for Output.Changes: it is the ID of another ended process of this
+	// chat. That process's whole output is compared with this one's. "" asks for no
+	// comparison. An ID that the chat does not have is no error.
 	Against string
 }
 
-// A Highlight is a line of the output that tells of trouble, such as an error.
-// It stands for all lines of its form: those that differ from it only in quoted
-// text and in words with a digit or a slash, or behind its first 80 bytes.
+// A Highlight is a line of the output that suggests trouble, such as an error. It
+// stands for all lines of its form: lines that differ from it only in quoted text and
+// in words with a digit or a slash, or behind its first 80 bytes.
 type Highlight struct {
 	// Line is the number of the line in the stream, from 1 on. It is 0 if the
 	// manager has not counted so far.
@@ -92,10 +92,10 @@ type Output struct {
 	// Text is the output as valid UTF-8. If it exceeds the limit, its middle
 	// is left out.
 	Text string `json:"output"`
-	// Truncated counts the bytes from From on that Text leaves out. It is nil
-	// if Text leaves out nothing. If output from From on was lost with the
-	// program that had read it, and nobody knows how much that was,
-	// Truncated.Unknown says so, also if nothing else is left out.
+	// Truncated counts the bytes from From on that Text leaves out. It is nil if Text
+	// leaves out nothing. If an unknown amount of the output from From on was lost with
+	// the program that had read it, Truncated.Unknown is set, even if nothing else is
+	// left out.
 	Truncated *headtail.Truncation `json:"truncated,omitempty"`
 	// Next is the offset at which to go on reading: the From of the next
 	// request. It never lies within a rune. Text may go on beyond it with a
@@ -103,8 +103,8 @@ type Output struct {
 	// prompt: that has no offset.
 	Next int64 `json:"next"`
 	// Redacted has the names of the secrets whose values were masked in the output of
-	// the process so far: [withheld: NAME] stands in their place. Offsets are those of
-	// the masked output.
+	// the process so far: [withheld: NAME] stands in their place. Offsets count bytes
+	// of the masked output.
 	Redacted []string `json:"redacted,omitempty"`
 	// Live is that line, with which Text ends. A caller that joins texts takes it
 	// off with [strings.TrimSuffix], or gets the line twice. The length of Text
@@ -137,12 +137,12 @@ type Output struct {
 	// one. A search ends after 64 MiB or 200 ms, and begins at both ends of the part
 	// left out.
 	Highlights []Highlight `json:"highlights,omitempty"`
-	// Changes says how the output differs from that of OutputRequest.Against. It is
-	// nil if that was not asked for, or if it cannot be told: one of the two
-	// processes has not ended or is no longer kept, the window and the log have not
-	// all of its output, or too much would have to be compared (a proclocal.Local
-	// compares outputs of up to 8 MiB, of which up to 1 MiB and 20,000 lines lie
-	// between the first and the last difference).
+	// Changes says how the output differs from the output of OutputRequest.Against. It
+	// is nil if no comparison was asked for, or if none is possible: one of the two
+	// processes has not ended or is no longer kept, window and log do not have all of
+	// its output, or too much would have to be compared (a proclocal.Local compares
+	// outputs of up to 8 MiB, with up to 1 MiB and 20,000 lines between the first and
+	// the last difference).
 	Changes *Changes `json:"changes,omitempty"`
 	// Listening has the sockets on which members of the process listen, in the
 	// order of their ports, if Ports or UntilListening asked for them.
@@ -157,14 +157,14 @@ type Output struct {
 	Screen *Screen `json:"screen,omitempty"`
 }
 
-// Changes says how the output of a process differs from that of an earlier one,
+// Changes says how the output of a process differs from the output of an earlier one,
 // line by line, as it was kept: both are masked, and plain text unless the manager
 // keeps them as they were printed.
 //
-// Two kinds of times are taken as equal, and nothing else: a date with a time of day, or
-// a time of day, with which a line begins, if it moved by as much as the starts of the
-// two processes are apart; and the duration with which a line of a test runner ends, if
-// it hardly moved. A proclocal.Local takes them as equal in the forms of docs/output.md.
+// Only two kinds of times count as equal. One is a date with a time of day, or a time
+// of day, at the beginning of a line, if it moved by as much as the starts of the two
+// processes are apart. The other is the duration at the end of a test runner's line, if
+// it hardly moved. docs/output.md lists the forms that a proclocal.Local recognizes.
 // Any other number, such as a count, a size, a port or a pid, may be the answer, so it
 // differs.
 type Changes struct {
@@ -173,8 +173,8 @@ type Changes struct {
 	Same  bool `json:"same,omitempty"`
 	Times int  `json:"times,omitempty"`
 	// Added and Removed count the lines that only this output and only the earlier
-	// one has, and Lines all those of this one. A line that has changed counts as
-	// one of each.
+	// output has. Lines counts all lines of this output. A line that has changed counts
+	// as one of each.
 	Added   int `json:"added,omitempty"`
 	Removed int `json:"removed,omitempty"`
 	Lines   int `json:"lines,omitempty"`

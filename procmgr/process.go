@@ -36,12 +36,11 @@ const (
 type Signal string
 
 const (
-	// Terminate asks all members of the process to end: SIGTERM, and SIGCONT
-	// for those that are stopped. Windows has no way to ask: there Terminate
-	// and Interrupt end all members at once.
+	// Terminate asks all members of the process to end: SIGTERM, and SIGCONT for
+	// stopped members. Windows has no way to ask: there Terminate and Interrupt end all
+	// members at once.
 	Terminate Signal = "terminate"
-	// Interrupt is the signal of Ctrl-C: SIGINT, and SIGCONT for those that are
-	// stopped.
+	// Interrupt is the signal of Ctrl-C: SIGINT, and SIGCONT for stopped members.
 	Interrupt Signal = "interrupt"
 	// Kill ends all members, and repeats until nothing is left: SIGKILL.
 	Kill Signal = "kill"
@@ -97,8 +96,8 @@ type Process struct {
 // A Member is one process of the system that belongs to a [Process].
 type Member struct {
 	PID int `json:"pid"`
-	// Parent is the pid of its parent, which need not be a member: that of a member
-	// whose own parent has ended is another process of the machine.
+	// Parent is the pid of its parent, which need not be a member: if a member's own
+	// parent has ended, it is the pid of another process of the machine.
 	Parent int `json:"parent,omitempty"`
 	// Name is the name of its program as the system tells it, which the program can
 	// change: on Linux at most 15 bytes, as valid UTF-8.

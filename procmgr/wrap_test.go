@@ -52,7 +52,7 @@ func TestUnsupported(t *testing.T) {
 	}
 }
 
-// A numbered is a Host that tells apart its own view and those of its chats.
+// A numbered is a Host that tells its own view and its chats' views apart.
 type numbered struct {
 	procmgr.Unsupported
 	shell string
@@ -78,7 +78,7 @@ func (m marked) Describe(ctx context.Context) (procmgr.Description, error) {
 
 func (m marked) Unwrap() procmgr.Manager { return m.m }
 
-// The host's own view and that of each chat go through f.
+// The host's own view and each chat's view go through f.
 func TestWrapHost(t *testing.T) {
 	var wrapped []procmgr.Manager
 	mark := func(m procmgr.Manager) procmgr.Manager {
@@ -102,7 +102,8 @@ func TestWrapHost(t *testing.T) {
 	require.Len(t, wrapped, 4, "and once for each call of Chat")
 	require.Equal(t, "<<h/b>>", described(procmgr.WrapHost(host, mark).Chat("b")))
 
-	// The host has no method of the Manager that f has returned but those of Manager.
+	// Of the methods of the Manager that f has returned, the host has only Manager's
+	// own.
 	_, ok := host.(interface{ Unwrap() procmgr.Manager })
 	require.False(t, ok)
 	require.Equal(t, reflect.TypeFor[procmgr.Host]().NumMethod(), reflect.TypeOf(host).NumMethod())
