@@ -93,7 +93,7 @@ func TestCgroupOrphans(t *testing.T) {
 	dir := testenv.Cgroup(t)
 	theirs := begin(t, open(t, osproc.Config{Cgroup: dir}), "echo ready; exec sleep 1000")
 
-	// A dead manager's directory: nobody holds its lock.
+	// A dead manager's directory: its lock is free.
 	dead := filepath.Join(dir, "toolproc-dead")
 	require.NoError(t, os.MkdirAll(filepath.Join(dead, "process"), 0o755))
 	orphan := exec.Command("sleep", "1000")

@@ -74,8 +74,8 @@ type Lineage struct {
 
 // A Sink takes the output of a tree. One goroutine at a time calls it.
 type Sink interface {
-	// Add takes the next bytes. They are valid only during the call. While Add
-	// blocks, nobody reads the output of the tree.
+	// Add takes the next bytes. They are valid only during the call. While Add blocks,
+	// the tree's output is not read.
 	Add(p []byte)
 	// End is called once, after the last Add.
 	End()
@@ -90,10 +90,10 @@ const (
 	StdinTerminal       // Tree.Input writes to it; stdout and stderr are the same terminal
 )
 
-// A Size is that of a terminal, in characters.
+// A Size is the size of a terminal in characters.
 type Size struct{ Cols, Rows int }
 
-// ErrStdinClosed is the error of a write that nobody can read.
+// ErrStdinClosed is the error of a write to a stdin that has no reader.
 var ErrStdinClosed = xerrors.Errorf("its stdin is closed: %w", sentinel.ErrNotRunning)
 
 // A TerminalMode says what a terminal does with the bytes that are written to

@@ -58,7 +58,8 @@ func (s *System) fork(c *Command, file, cookie string) (*Tree, error) {
 			Dir:   c.Dir,
 			Env:   c.Env,
 			Files: closeInherited(files, s.inheritable),
-			// The terminal, if there is one, is that of the leader's session.
+			// The terminal, if any, becomes the controlling terminal of the leader's
+			// session.
 			Sys: &syscall.SysProcAttr{Setsid: true, Setctty: ends.kind == StdinTerminal, Ctty: terminal},
 		})
 	})
@@ -110,8 +111,8 @@ const (
 	probedDescriptors = 1 << 16
 )
 
-// lastInheritable returns the highest descriptor that a leader must not inherit: of those
-// that this program has now, but at least minClosed.
+// lastInheritable returns the highest descriptor that a leader must not inherit: the
+// highest inheritable one that this program has now, but at least minClosed.
 func lastInheritable() int {
 	last := minClosed
 	note := func(fd int) {
@@ -166,13 +167,13 @@ func closeInherited(files []uintptr, last int) []uintptr {
 type ignoring struct {
 	mu     sync.Mutex // guards the fields below; held for moments
 	starts int        // under way
-	looked bool       // at all signals, not only at those that package signal knows of
+	looked bool       // at all signals, even ones unknown to package signal
 	// hangups has SIGHUP and SIGINT if this program has ignored them. After
 	// signal.Stop it ignores them again if it did before, and package signal knows
 	// whether other code takes them meanwhile. So they have a handler only during a start,
 	// and children that are no commands go on to ignore them.
 	hangups []os.Signal
-	// passing gets the hangups, and always all other signals. Nobody reads them.
+	// passing gets the hangups, and always all other signals. Neither is read.
 	passing, always chan os.Signal
 }
 

@@ -32,9 +32,9 @@ func wayOf(t *testing.T, way string) *osproc.System {
 	return open(t, osproc.Config{})
 }
 
-// What a command starts and leaves behind is found and ended by the ways that
-// the table in docs/processes.md names, whoever runs it, and is told as living
-// on until then.
+// Processes that a command starts and leaves behind are found and ended in the ways
+// listed in the table in docs/processes.md, even if they run as another user, and are
+// reported as living until then.
 func TestHeldFound(t *testing.T) {
 	testenv.Held(t)
 	tests := []struct {
@@ -191,8 +191,8 @@ func TestHeldLateMark(t *testing.T) {
 	require.LessOrEqual(t, missed, times/10, "of 20 children each time; a few may get away on a busy machine")
 }
 
-// A chain of processes, each of which leaves its parent's session, wipes its
-// environment and exits when it has started the next one, is caught.
+// Kill catches a chain of processes: each leaves its parent's session, wipes its
+// environment, starts the next one and exits.
 func TestKillAChain(t *testing.T) {
 	testenv.Programs(t, "python3")
 	const hop = `

@@ -189,8 +189,8 @@ func sliceOf(pid int) uint64 {
 	return a.Runtime
 }
 
-// setSlice gives this thread a slice, 0 for that of the system, and returns the one
-// that it had. It reports false if the thread has not got it.
+// setSlice gives this thread a slice, or the system's slice if it is 0, and returns the
+// previous one. It reports false if the thread did not get it.
 func setSlice(slice uint64) (before uint64, ok bool) {
 	a, err := unix.SchedGetAttr(0, 0)
 	if err != nil || a.Policy != unix.SCHED_NORMAL && a.Policy != unix.SCHED_BATCH {

@@ -30,9 +30,9 @@ type procfs struct {
 // leastFork is less time than a processor needs to start and end a thread.
 const leastFork = 8 * time.Microsecond
 
-// openProcfs fails if no descriptor is left, or if /proc does not show the processes
-// of this program's PID namespace: in that of another one, a number is that of another
-// process, or of none. The latter is [errors.ErrUnsupported].
+// openProcfs fails if no descriptor is left, or if /proc does not show the processes of
+// this program's PID namespace: in another namespace, a number stands for another
+// process, or for none. The latter error is [errors.ErrUnsupported].
 func openProcfs() (*procfs, error) {
 	const advice = "mount a /proc for this program's PID namespace, or set Options.Cgroup"
 	self, err := os.Readlink("/proc/self")

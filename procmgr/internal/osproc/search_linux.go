@@ -47,8 +47,8 @@ type request struct {
 	sig     syscall.Signal
 	grouped map[*session]bool
 
-	// The answers: the members; the numbers of those that were signalled; whether
-	// none was missed; and whether one could not be signalled.
+	// The answers: the live members, the numbers of the signalled members, whether no
+	// member was missed, and the error if one could not be signalled.
 	found   map[*session][]member
 	live    map[*session][]int
 	settled bool
@@ -268,8 +268,8 @@ func (f *search) lookThrough() (settled bool) {
 	}
 }
 
-// first returns the first number to look at: that of the oldest leader if the
-// numbers cannot have begun again since it was started.
+// first returns the first number to look at: the number of the oldest leader, unless
+// numbers may have wrapped around since it was started.
 func (f *search) first(newest int) (first int) {
 	first = newest
 	for s := range f.requests {
@@ -284,8 +284,8 @@ func (f *search) first(newest int) (first int) {
 	return first
 }
 
-// enough reports whether each session has a member that lives: then nobody asks
-// if there are others, unless all of them are to be killed.
+// enough reports whether each session has a live member. Then there is no need to look
+// for others, unless all of them are to be killed.
 func (f *search) enough() bool {
 	for s := range f.requests {
 		if s.killed.Load() || len(f.found[s]) == 0 {
@@ -383,8 +383,8 @@ func sidOf(pid int) (sid int, ok bool) {
 	return int(n), errno == 0
 }
 
-// cookiesOf returns the cookies that a process has in its environment, without those
-// that this program has itself. It reports false if that cannot be told now.
+// cookiesOf returns the cookies in a process's environment, except the cookies that
+// this program has itself. It reports false if they cannot be read now.
 func (f *search) cookiesOf(pid int) (cookies []string, known bool) {
 	file, err := os.Open("/proc/" + strconv.Itoa(pid) + "/environ")
 	if errors.Is(err, os.ErrPermission) {
@@ -423,8 +423,8 @@ func (f *search) cookiesOf(pid int) (cookies []string, known bool) {
 	return cookies, true
 }
 
-// inheritedCookies returns the cookies that this program has itself: those of
-// the managers around it.
+// inheritedCookies returns the cookies in this program's own environment, which come
+// from the managers around it.
 var inheritedCookies = sync.OnceValue(func() map[string]bool {
 	all := make(map[string]bool)
 	for _, kv := range os.Environ() {

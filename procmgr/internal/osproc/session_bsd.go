@@ -22,7 +22,7 @@ type session struct {
 	end    Exit // how the leader has exited
 	empty  bool // nothing is left in the group
 
-	done chan struct{} // closed when nobody waits any longer
+	done chan struct{} // closed when the last wait is over
 }
 
 func (s *System) newSession(_ *Command, cookie string) (*session, error) {
@@ -180,6 +180,6 @@ func pipe2(fds []int) error {
 	return nil
 }
 
-// ignoredUnknown reports whether this program ignores a signal of which
-// [signal.Ignored] does not know. Nothing here tells that without C code.
+// ignoredUnknown reports whether this program ignores a signal that [signal.Ignored]
+// does not know. It reports false here, because finding out would take C code.
 func ignoredUnknown(syscall.Signal) bool { return false }

@@ -30,7 +30,7 @@ type session struct {
 	cookie  string    // the environment variable that every descendant gets
 	mark    mark      // 0 in a cgroup
 	slice   uint64    // the scheduler slice that every descendant inherits; 0 for none
-	nested  bool      // no process gets the mark: they have that of the manager around this one
+	nested  bool      // no process gets the mark: all have the outer manager's mark
 	late    bool      // a descendant may have neither mark nor slice
 	dead    bool      // its System has died, and its number may be another's
 	wrapped bool      // as in Command

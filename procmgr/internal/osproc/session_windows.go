@@ -30,7 +30,7 @@ type session struct {
 	cookie string
 	cmd    *exec.Cmd
 	exited chan struct{} // closed when the leader has exited
-	done   chan struct{} // closed when nobody waits any longer
+	done   chan struct{} // closed when the last wait is over
 
 	// mu guards the fields below, and that the job is not closed while it is used.
 	mu       sync.Mutex
@@ -64,8 +64,8 @@ func (s *System) fork(c *Command, file, cookie string) (*Tree, error) {
 	defer write.Close() // a copy of it is the child's
 	p := newPipe(uintptr(read), c.Output)
 	if l.job, err = newJob(); err == nil {
-		// A console of its own, which nobody sees. So the command cannot prompt on
-		// the host's console, or change how that console works.
+		// An invisible console of its own, so the command cannot prompt on the host's
+		// console or change its modes.
 		const flags = windows.CREATE_NO_WINDOW | windows.CREATE_SUSPENDED
 		l.cmd = &exec.Cmd{
 			Path: file, Dir: c.Dir, Env: c.Env, Stdout: write, Stderr: write,
@@ -373,9 +373,9 @@ func newPipePair() (r windows.Handle, w *os.File, err error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	// The pipe has one instance, which must be the first. Nobody can guess the
-	// name, so the pipe cannot exist already. If another program opened it
-	// before us, our own open would fail.
+	// The pipe has one instance, which must be the first. Its name cannot be guessed,
+	// so the pipe cannot exist already. If another program opened it before us, our own
+	// open would fail.
 	r, err = windows.CreateNamedPipe(name,
 		windows.PIPE_ACCESS_INBOUND|windows.FILE_FLAG_OVERLAPPED|windows.FILE_FLAG_FIRST_PIPE_INSTANCE,
 		windows.PIPE_TYPE_BYTE|windows.PIPE_WAIT|windows.PIPE_REJECT_REMOTE_CLIENTS,

@@ -178,11 +178,10 @@ type Input struct {
 // when it has room again.
 const patience = 100 * time.Millisecond
 
-// Write writes bytes until all are written, until a time, or until ctx ends. At
-// least it tries once. n is how many bytes were taken. If n is less than
-// len(p), the error says why; it is nil if only the time was up. If nobody can
-// read any more, the error is [ErrStdinClosed]. stalled is called before the
-// first wait.
+// Write writes p until all of it is written, until a time, or until ctx ends. It tries
+// at least once. n is the number of bytes taken. If n is less than len(p), the error
+// says why; it is nil if the time was up. If stdin no longer has a reader, the error is
+// [ErrStdinClosed]. stalled is called before the first wait.
 func (in *Input) Write(ctx context.Context, p []byte, until time.Time, stalled func()) (n int, err error) {
 	n, err = in.try(p)
 	if n == len(p) || err != nil {

@@ -23,12 +23,13 @@ const (
 	emptySearches = 3
 )
 
-// EndSurvivors ends what is left of trees whose System died with its program: SIGTERM
-// to every member, SIGKILL to those that live after grace. It returns when nothing is
-// left, or with an error that names the survivors. It signals no process unless
-// something proves that it is a member: the mark, the slice, the cookie or the cgroup.
-// This program is passed over, and so are its descendants if it runs in a tree itself.
-// Otherwise it may be their parent because it is the init of a container.
+// EndSurvivors ends the remains of trees whose System died with its program: SIGTERM to
+// every member, and SIGKILL to members still alive after grace. It returns once nothing
+// is left, or with an error that names the survivors. It signals a process only if the
+// mark, the slice, the cookie or the cgroup proves that it is a member. It passes over
+// this program, and also over its descendants if this program runs in a tree itself.
+// Otherwise a survivor may be a child of this program, because this program is the init
+// of a container.
 func EndSurvivors(ctx context.Context, dead []Lineage, grace time.Duration) error {
 	var q searches
 	sessions, err := q.openDead(dead)

@@ -93,10 +93,10 @@ type Delivery struct {
 	Settled bool
 }
 
-// Signal sends a signal to all members of some trees. After SIGTERM and SIGINT
-// it continues those that are stopped, so that they take it. It returns an error
-// if the system did not permit it to signal one of them. On Windows every signal
-// ends the trees.
+// Signal sends a signal to all members of some trees. After SIGTERM and SIGINT it
+// continues stopped members, so that the signal takes effect. It returns an error if
+// the system did not permit it to signal one of them. On Windows every signal ends the
+// trees.
 func (s *System) Signal(trees []*Tree, sig Signal) (Delivery, error) {
 	found, settled, err := s.searches.deliver(sessionsOf(trees), sig)
 	live := make(map[*Tree][]int, len(found))

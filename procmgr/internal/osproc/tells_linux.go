@@ -54,9 +54,9 @@ func (s *System) Listening(t *Tree) (all []Listen, looked bool) {
 	return table.HeldBy(processes), true
 }
 
-// Waiting reports whether a member waits for input on the tree's stdin, as package
-// prompt says: the leader, what it has started, or another member that is known. It
-// makes no search. If nobody can tell, or if the stdin is empty, it reports false.
+// Waiting reports whether a member waits for input on the tree's stdin, in the sense of
+// package prompt: the leader, its descendants, or another known member. It makes no
+// search. It reports false if that is unknown or if the stdin is empty.
 func (t *Tree) Waiting() (w prompt.Found, ok bool) {
 	in := t.input
 	if in == nil || in.isGone() {
@@ -70,8 +70,8 @@ func (t *Tree) Waiting() (w prompt.Found, ok bool) {
 }
 
 // unread reports whether there is output that has not reached the Sink. What a program
-// has printed before it began to wait belongs in front of the wait, and whoever reads it
-// may not have had a processor since.
+// printed before it began to wait belongs before the wait, and the goroutine that reads
+// it may not have run since.
 func (p *pipe) unread() (yes bool) {
 	if !p.mu.TryLock() {
 		return true // it is read right now

@@ -55,13 +55,13 @@ func (t *Tree) Held() bool {
 // It is closed when the tree is released or abandoned.
 func (t *Tree) Input() *Input { return t.input }
 
-// Follow reads the output of the tree and returns when nothing is left of the tree,
-// or when it is abandoned. It returns how the leader exited, and when the last
-// member had gone. If the leader has exited and other members live on, Follow calls
-// detached before it waits for them. It is called once.
+// Follow reads the output of the tree and returns once nothing is left of the tree, or
+// once it is abandoned. It returns how the leader exited, and when the last member had
+// gone. If the leader exits before other members, Follow calls detached before it waits
+// for them. It is called once.
 //
-// The leader is reaped when it is known what it has left behind: until then its
-// number, which is that of the session and the group, can be nobody else's.
+// The leader is reaped only once the processes it left behind are known: until then its
+// number, which is also the number of the session and the group, cannot be reused.
 func (t *Tree) Follow(detached func(Exit)) (end Exit, at time.Time) {
 	t.system.reading.Go(t.pipe.collect) // System.Close waits for it
 	if !t.session.awaitExit() {
@@ -102,8 +102,8 @@ func (t *Tree) Follow(detached func(Exit)) (end Exit, at time.Time) {
 	}
 }
 
-// look looks for live members. It reports false if it may have missed one. Nobody
-// can look if the System is blind: then a tree ends with its leader and its pipe.
+// look looks for live members. It reports false if it may have missed one. A blind
+// System cannot look: then a tree ends with its leader and its pipe.
 func (t *Tree) look() (members []member, settled bool) {
 	found, settled := t.system.searches.find([]*session{t.session})
 	return found[t.session], settled

@@ -134,8 +134,8 @@ func adopt(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)) })
 }
 
-// If this program is PID 1 or a subreaper, it reaps the processes that it
-// adopts from a command, and nobody else's child.
+// If this program is PID 1 or a subreaper, it reaps the orphans it adopts from a
+// command, and no other child.
 func TestAdoptedOrphansAreReaped(t *testing.T) {
 	adopt(t)
 	stranger := exec.Command("true")
