@@ -68,9 +68,9 @@ type Applied struct {
 	All      []string // the environment before the policy
 	Env      []string // the variables that commands get
 	Withheld []string // the names of the others
-	// Secrets are the values to mask in output: of the variables that look like
-	// secrets and that neither Exclude nor IncludeOnly drops, and of those that Set
-	// adds.
+	// Secrets are the values to mask in output: the values of variables that look like
+	// secrets, unless Exclude or IncludeOnly drops the variable, and the secrets that
+	// Set adds.
 	Secrets []redact.Value
 }
 
@@ -114,8 +114,8 @@ func secretsOf(policy *envpolicy.Policy, all, env []string) []redact.Value {
 	return Secrets(candidates, env)
 }
 
-// Secrets returns the values to mask of variables that look like secrets, without
-// those that are also the value of a variable in env that does not.
+// Secrets returns the values to mask: the values of candidates that look like secrets,
+// except values that a variable in env also has without looking like a secret.
 func Secrets(candidates, env []string) (secrets []redact.Value) {
 	for _, kv := range candidates {
 		if name, value, _ := strings.Cut(kv, "="); envpolicy.IsSecret(name, value) {

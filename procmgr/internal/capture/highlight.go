@@ -24,8 +24,8 @@ const (
 	// maxSearch and maxSearchTime bound the search for one page.
 	maxSearch     = 64 << 20
 	maxSearchTime = 200 * time.Millisecond
-	// maxForms is how many forms of a weight are told apart. More would be a
-	// list of lines, which nobody can read.
+	// maxForms is how many forms of a weight are told apart. More would make a list
+	// that is too long to read.
 	maxForms     = 2048
 	searchChunk  = 256 << 10 // how much of a log is searched at a time
 	maxFollowing = 2         // lines that are shown after a highlight
@@ -204,9 +204,8 @@ func (s *scan) add(line []byte, offset, end int64, weight, hit int) {
 	}
 }
 
-// choose returns what the room has space for: first the forms that say more of
-// trouble, then those that come earlier. It ends with the first line that doesn't
-// fit, so that more room never shows less.
+// choose returns as many highlights as fit in room, by weight and then by position. It
+// stops at the first line that doesn't fit, so that more room never shows less.
 func (s *scan) choose(room int) (found []Highlight) {
 	all := make([]*finding, 0, len(s.forms))
 	for _, f := range s.forms {

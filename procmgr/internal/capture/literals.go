@@ -11,8 +11,8 @@ import (
 // maxLiterals is how many literals may be searched for in place of a pattern.
 const maxLiterals = 32
 
-// Literals are texts of which every match of a pattern contains one, so only lines
-// that contain one need the pattern itself. They don't change.
+// Literals are a set of texts such that every match of a pattern contains one of them.
+// So the pattern itself is tried only on lines with a literal. They don't change.
 type literals struct {
 	texts [][]byte // none if the pattern requires none
 	fold  bool     // texts are folded, and found in a folded text
@@ -31,8 +31,8 @@ func newLiterals(re *syntax.Regexp) (l literals) {
 	return l
 }
 
-// required returns literals of which every match contains one, or nil. It sets folds
-// if one of them may stand for both cases.
+// required returns a set of literals such that every match of re contains one of them,
+// or nil. It sets folds if one of them may stand for both cases.
 func required(re *syntax.Regexp, folds *bool) (best []string) {
 	switch re.Op {
 	case syntax.OpCapture, syntax.OpPlus, syntax.OpConcat:

@@ -292,7 +292,7 @@ func (g *logFile) tell() (path, failed string) {
 	case g.lost:
 		return "", "its file has been removed"
 	case g.failed != "" && g.size == 0:
-		return "", g.failed // nobody should search an empty file
+		return "", g.failed // an empty file is not worth a search
 	}
 	return g.path, g.failed
 }

@@ -89,8 +89,8 @@ func TestReadWhileTheLogEnds(t *testing.T) {
 	}
 }
 
-// The next Local removes the logs of a Local that was killed. It does not
-// remove those of a living one, nor the files of others.
+// The next Local removes the logs of a Local that was killed, but not the logs of a
+// living Local or files it does not know.
 func TestLogsOfADeadHost(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("nothing tells a dead Local's logs from a living one's here")

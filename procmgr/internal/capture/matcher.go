@@ -114,9 +114,9 @@ func (m *Matcher) over() bool {
 	}
 }
 
-// feed takes the next bytes of the stream. It stops when it has matched the
-// pattern itself against about most bytes, those of the lines with a literal. It
-// returns how many bytes it has taken.
+// feed takes the next bytes of the stream. It stops once it has tried the pattern
+// itself on about most bytes, which only lines with a literal count towards. It returns
+// the number of bytes taken.
 func (m *Matcher) feed(p []byte, most int) (taken int) {
 	for taken < len(p) && !m.done && m.re != nil {
 		if most <= 0 {

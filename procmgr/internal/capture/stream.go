@@ -237,8 +237,8 @@ func (m masker) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// letGoAfter is for how long the beginning of a word is held back, because it may be
-// that of a value: so that a prompt stays a prompt.
+// letGoAfter is how long the beginning of a word is held back because it may be the
+// beginning of a secret value. It is short, so that a prompt is still seen as a prompt.
 const letGoAfter = 20 * time.Millisecond
 
 // letGo takes what was held back for letGoAfter.

@@ -16,8 +16,8 @@ const maxText = 1 << 30
 
 var noLimit = headtail.Limits{Bytes: -1, Line: -1}
 
-// In whatever pieces output arrives, its text is that of a plaintext.Writer.
-// Each byte 1 of the input stands for more than is written at once.
+// However the output is split into writes, a Stream makes the same text of it as a
+// plaintext.Writer. Each byte 1 of the input stands for more than is written at once.
 func FuzzStream(f *testing.F) {
 	f.Add([]byte("a\rb\x01"), []byte{3})
 	f.Add([]byte("a\x1b]0;b\n\x01"), []byte{6})

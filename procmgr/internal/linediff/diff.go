@@ -55,8 +55,8 @@ type Changes struct {
 	Same bool
 	// Times counts the lines that are the same but for a time.
 	Times int
-	// Added and Removed count the lines that only the later and only the earlier
-	// output has, and Lines all those of the later one.
+	// Added and Removed count the lines that only the later and only the earlier output
+	// has. Lines counts all lines of the later output.
 	Added, Removed, Lines int
 	// Text has the hunks as diff -U2 writes them, without the two lines that name
 	// the files. Every line of an output is behind a blank, a + or a -. So a line
@@ -264,7 +264,8 @@ func (f *finder) oneByOne() bool {
 	return true
 }
 
-// same reports whether two lines are the same, and counts those that differ in a time.
+// same reports whether two lines are the same, and counts pairs that differ only in a
+// time.
 func (f *finder) same(i, j int32) bool {
 	if f.before[i] == f.after[j] {
 		return true
@@ -380,8 +381,8 @@ func (f *finder) hunks(w *writer) {
 	}
 }
 
-// hunk writes changes that stand close together. It reports whether they fit; if
-// they do not, it counts those that are left out.
+// hunk writes changes that are close together. It reports whether they fit. If not, it
+// counts the changed lines that it leaves out.
 func (f *finder) hunk(w *writer, all []block) bool {
 	first, last := all[0], all[len(all)-1]
 	lead := min(context, first.a0)

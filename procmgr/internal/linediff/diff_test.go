@@ -21,7 +21,7 @@ func numbered(n int) (lines []string) {
 	return lines
 }
 
-// The texts are those of diff -U2, without the names of the files.
+// The texts are the output of diff -U2, without the file names.
 func TestText(t *testing.T) {
 	t.Parallel()
 	lines := numbered(20)

@@ -299,8 +299,8 @@ func FuzzFind(f *testing.F) {
 	})
 }
 
-// words of which the lines of the random outputs are made: forms that are taken as
-// equal, what is near them, and parts of both.
+// words are the parts of the random lines: forms that count as equal, near misses of
+// them, and parts of both.
 var words = []string{
 	"a", "b", "}", "", " ", "\t", "\r", "\x00", "\x00D", "é", "\xff", "error: x", "3 passed", "4 passed", "812 ns/op",
 	"03:04:05 a", "13:14:15 a", "13:14:05 a", "13:14:04 a", "[03:04:05] ", "[13:14:15] ", "2026-01-02 a", "2026-03-14 a", "2026-01-02T03:04:05.1Z a", "2026-03-14T13:14:15.22Z a", "2026-01-02T03:04:06.22Z a", "Jan  2 03:04:05 a", "Mar 14 13:04:05 a", "Mar 14 13:14:20 a", "12:30: a", "12:31: a",

@@ -105,7 +105,8 @@ func shape(text string) string {
 	}, text)
 }
 
-// findStamp finds the time in a line. A syslog has no year: it is that of the process.
+// findStamp finds the time in a line. year is the year of the process: a syslog has
+// none.
 func findStamp(line string, year int) stamp {
 	text := strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
 	if text == "" {

@@ -4,9 +4,9 @@ package owndir
 
 import "os"
 
-// take does nothing: there is no lock here, and nobody looks for one.
+// take does nothing: there are no locks here, and takeAbandoned needs none.
 func take(string) (*os.File, error) { return nil, nil }
 
-// takeAbandoned always fails: the directories of a program that was killed
-// stay, because nothing tells them from those of a living program.
+// takeAbandoned always fails: the directories of a killed program stay, because they
+// can't be told from the directories of a living program.
 func takeAbandoned(string) (*os.File, error) { return nil, errTaken }

@@ -11,7 +11,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/owndir"
 )
 
-// A file in the place of an abandoned directory makes nobody wait, and stays.
+// A FIFO in the place of an abandoned directory stays, and the search does not wait for
+// it.
 func TestAbandonedFIFO(t *testing.T) {
 	parent := t.TempDir()
 	fifo := filepath.Join(parent, "own-fifo")

@@ -2,4 +2,4 @@
 
 package prompt
 
-var calls map[int]call // not known: nobody waits, as far as one can tell
+var calls map[int]call // not known, so no process counts as waiting

@@ -160,7 +160,7 @@ type Place struct {
 // A file is what a descriptor is open on.
 type file struct{ device, inode uint64 }
 
-// PlaceOf returns the place of which a descriptor is the other end: that of a pipe, or
+// PlaceOf returns the place at the other end of a descriptor, which is a pipe's end or
 // the master of a terminal.
 func PlaceOf(fd int, terminal bool) (p Place, err error) {
 	if terminal {
@@ -207,5 +207,6 @@ func lookAt(fd int, path string, flags int) (s sight, err error) {
 	}, nil
 }
 
-// controlling is /dev/tty, which is the controlling terminal of whoever has opened it.
+// controlling is /dev/tty, which is the controlling terminal of each program that opens
+// it.
 var controlling = unix.Mkdev(5, 0)

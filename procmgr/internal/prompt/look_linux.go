@@ -246,7 +246,7 @@ func nameOf(pid int) string {
 // multiplexer is /dev/ptmx, on which the master of each terminal is open.
 var multiplexer = unix.Mkdev(5, 2)
 
-// maxRelays is how many terminals are looked at of which one is behind the other.
+// maxRelays is how many terminals, one behind the other, are looked at.
 const maxRelays = 4
 
 // behind returns a program that waits for input on a terminal to whose master a process

@@ -17,7 +17,7 @@ import (
 // long is a time that a test reaches only if something is wrong.
 const long = time.Minute
 
-// start starts a command on a pipe, of which it returns the other end.
+// start starts a command on a pipe and returns the other end of the pipe.
 func start(t *testing.T, command string) (cmd *exec.Cmd, in *os.File) {
 	t.Helper()
 	r, w, err := os.Pipe()

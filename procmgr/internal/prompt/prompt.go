@@ -6,8 +6,8 @@
 // with its arguments. A program waits for input if one of its threads sleeps in
 //
 //   - a read of the terminal or pipe;
-//   - a poll or a select of at least 4 s that has it among the descriptors to read, and
-//     every other one of which is a pipe or a pair of sockets to the program itself, an
+//   - a poll or a select of at least 4 s that has it among the descriptors to read, if
+//     every other descriptor is a pipe or a pair of sockets to the program itself, an
 //     eventfd, a signalfd, a timerfd, an inotify, or the same terminal;
 //   - an epoll wait on the same. A library may leave a descriptor in the set that it
 //     no longer reads, as libuv does, and then wait for a timer or for a child. So

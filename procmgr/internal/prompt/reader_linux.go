@@ -21,13 +21,13 @@ type Reader struct {
 // its memory is read.
 const patience = 100 * time.Millisecond
 
-// Waits looks whether one of some processes waits for input, or something that they
-// have started. conn is the other end of what they read. mode and pids are called
-// unless the last look still holds. Waits returns nil if none waits or if nobody can
-// tell.
+// Waits returns the process that waits for input, among the given ones and the
+// processes they have started. conn is the other end of what they read. mode and pids
+// are called unless the last look still holds. Waits returns nil if none waits or if
+// that is unknown.
 //
-// Nobody waits for a look that takes longer than patience. It ends with the process
-// that keeps it, and until then there is no other look.
+// Waits gives up a look that takes longer than patience. The look ends with the process
+// that delays it, and until then there is no other look.
 func (r *Reader) Waits(conn syscall.RawConn, terminal bool, mode func() (Mode, bool), pids func() []int) *Found {
 	if !r.mu.TryLock() {
 		return nil

@@ -95,7 +95,7 @@ func slurp(path string, buf []byte) ([]byte, bool) {
 type watched struct {
 	fd    int
 	reads bool // until it can be read
-	file  file // that of an epoll's entry, which may be another one than the descriptor's by now
+	file  file // an epoll entry's file, which may differ from the descriptor's by now
 }
 
 // readNormal is POLLRDNORM, which the system takes for POLLIN.

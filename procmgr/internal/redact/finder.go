@@ -113,8 +113,8 @@ func (n *needle) after(text []byte, from, char int) (to int, open bool) {
 	return slices.Max(at), open
 }
 
-// before returns where the needle begins of which a text ends with the characters before
-// another one, or -1.
+// before returns the offset at which the needle begins if text ends with the characters
+// of the needle before the one at index char, or -1.
 func (n *needle) before(text []byte, char int) (from int) {
 	var room, other [8]int
 	at, next := append(room[:0], len(text)), other[:0]

@@ -107,7 +107,7 @@ func Compile(values []Value) *Set {
 	return s
 }
 
-// literal returns the bytes of a text, each of which stands only for itself.
+// literal returns the bytes of a text, each as a character with no other spelling.
 func literal(text string) (chars [][]string) {
 	for i := range len(text) {
 		chars = append(chars, []string{text[i : i+1]})
@@ -136,7 +136,7 @@ func (s *Set) find(text []byte, found func(value int)) (spans []span) {
 	return merge(spans)
 }
 
-// merge makes one span of those that overlap.
+// merge joins overlapping spans.
 func merge(spans []span) []span {
 	if len(spans) < 2 {
 		return spans

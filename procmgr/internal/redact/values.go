@@ -13,10 +13,11 @@ const (
 // Of returns what to mask of a variable that holds a secret: the parts of its value
 // that cannot be a word of ordinary output. They may be none.
 //
-// That is a value of 16 bytes or more with 12 or more of A-Z a-z 0-9 + / = in a row,
-// a letter and a digit among them, that is no path and no name of a host. Of several
-// lines it is each such line, without those that begin and end a key in PEM. Of a URL
-// with a password it is the URL, and the password if that has 12 such bytes.
+// A part is a value of 16 bytes or more with 12 or more of A-Z a-z 0-9 + / = in a row,
+// a letter and a digit among them, that is no path and no host name. If the value has
+// several lines, each such line is a part, except the lines that begin and end a key in
+// PEM. If it is a URL with a password, the parts are the URL, and the password if it
+// has 12 such bytes.
 func Of(name, value string) (parts []Value) {
 	add := func(part string, least int) {
 		if len(part) >= least && hasRun(part) && !isPath(part) && !isHost(part) {

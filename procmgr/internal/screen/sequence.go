@@ -155,9 +155,9 @@ func numbersOf(params string) (numbers []int) {
 	return numbers
 }
 
-// set notes modes of the terminal, and returns those that the emulator is to
-// know. It would change the screen if it were told to leave the alternate one
-// and did not show it.
+// set records modes of the terminal, and returns the modes to pass to the emulator. The
+// emulator would change the screen if it were told to leave the alternate screen while
+// it did not show it.
 func (m *Modes) set(modes []int, on bool) (known []int) {
 	for _, mode := range modes {
 		switch mode {

@@ -38,8 +38,8 @@ func (t Table) Add(pid int) {
 	t[namespace] = all
 }
 
-// readTable reads the listening sockets of a file of proc(5). They stand in front of the
-// connections, of which there may be many.
+// readTable reads the listening sockets from a file of proc(5). They come before the
+// connections, which may be many and are not read.
 func readTable(path string, into map[uint32]Listen) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -78,10 +78,10 @@ func listenOn(local string) (l Listen, ok bool) {
 	return Listen{Addr: netip.AddrPortFrom(ip, uint16(port)).String(), Port: int(port)}, ok && err == nil
 }
 
-// HeldBy returns the sockets of which some processes have descriptors, in the order
-// of their ports. If several hold one socket, the one with the lowest PID counts. If
-// the descriptors of a process cannot be read, because it runs as another user, it
-// counts for none.
+// HeldBy returns the sockets that some processes hold descriptors of, in the order of
+// their ports. If several processes hold one socket, it counts for the one with the
+// lowest PID. A process whose descriptors cannot be read, because it runs as another
+// user, holds none.
 func (t Table) HeldBy(processes []Process) (all []Listen) {
 	held := make(map[uint32]Listen)
 	for _, p := range processes {
@@ -126,7 +126,7 @@ func (t Table) inodesOf(p Process) (inodes []uint32) {
 		return nil
 	}
 	defer dir.Close()
-	names, _ := dir.Readdirnames(-1) // those that it has read count
+	names, _ := dir.Readdirnames(-1) // names read before an error count
 	for _, name := range names {
 		to, err := os.Readlink(path + name)
 		if err != nil {
