@@ -31,7 +31,7 @@ type router struct{ h *Host }
 
 type viewKey struct{}
 
-// Host implements procroute.Router. Nobody asks for a chat's machine.
+// Host implements procroute.Router. It is never asked for a chat's machine.
 func (r router) Host(context.Context, string) (procmgr.Host, error) { return nil, errNone }
 
 // Hosts implements procroute.Router.

@@ -55,8 +55,7 @@ type client struct {
 	http http.Client // for the keeper's own endpoint
 }
 
-// Chat implements [procmgr.Host]. The rules for a chat's ID are those of
-// [proclocal.Local].
+// Chat implements [procmgr.Host]. A chat's ID follows the rules of [proclocal.Local].
 func (h *Host) Chat(id string) procmgr.Manager { return &view{h: h, chat: id, isChat: true} }
 
 // Close closes the connections to the keepers, which go on with their processes. Every
@@ -83,7 +82,7 @@ func (h *Host) Close() error {
 // only to callers who may run commands as this user.
 func (h *Host) Handler() http.Handler {
 	var name string
-	_ = h.read(func(t *table) { name = t.instance }) // whoever has closed the Host is told so by its calls
+	_ = h.read(func(t *table) { name = t.instance }) // on a closed Host, the calls return the error
 	handler, err := prochttp.NewHandler(h, &prochttp.HandlerOptions{Insecure: true, MaxBody: maxBody, Instance: name, Logger: slog.New(warnings{h.log.Handler()})})
 	if err != nil {
 		panic(err) // the options are right

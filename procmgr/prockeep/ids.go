@@ -209,7 +209,7 @@ func (t *table) end(c *claim, l line) {
 	}
 }
 
-// started returns the claims of an ID in all chats, without those of a stop.
+// started returns the claims of an ID in all chats, except claims of a stop.
 func (t *table) started(id string) (found []*claim) {
 	for key, c := range t.claims {
 		if key.id == id && c.Kind == lineStart {
@@ -235,8 +235,8 @@ func (t *table) running(chat string, inAll bool) (all []*claim) {
 // maxTombstones is how many ended IDs a new file has at most, as many as a Local keeps.
 const maxTombstones = 16384
 
-// missing returns the lines that a file needs besides those of t to say what another
-// table says. The oldest of more than maxTombstones ended IDs are left out.
+// missing returns the lines that a file with the lines of t lacks to say what another
+// table says. It leaves out the oldest of more than maxTombstones ended IDs.
 func (t *table) missing(other *table) (lines []line) {
 	for token, g := range other.generations {
 		if t.generations[token] == nil {
@@ -274,8 +274,9 @@ func (t *table) missing(other *table) (lines []line) {
 // An idFile is the file "ids" of a directory, as far as it was read. It is not safe for
 // concurrent use.
 //
-// Whoever writes to it holds a shared lock of it as long as it is open, also a keeper that
-// is stopped. So whoever gets the exclusive lock knows that nobody appends to it any more.
+// Every writer, even a keeper that is stopped, holds a shared lock on the file as long
+// as it has the file open. So once a program has the exclusive lock, no other program
+// can append.
 type idFile struct {
 	path string
 	file *os.File // nil before there is one
@@ -328,7 +329,7 @@ func (f *idFile) close() {
 	}
 }
 
-// read applies all whole lines behind those that were read.
+// read applies all new whole lines.
 func (f *idFile) read() error {
 	info, err := f.file.Stat()
 	if err != nil || info.Size() <= f.off {
@@ -441,9 +442,9 @@ func (f *idFile) append(lines ...line) error {
 	return f.read()
 }
 
-// compact replaces the file by one without the oldest IDs that have ended, if nobody else
-// has it open for appending. Whoever opens it meanwhile waits for its lock, and opens the
-// new one then.
+// compact replaces the file by one without the oldest ended IDs, unless another program
+// has it open for appending. A program that opens it meanwhile waits for the lock, and
+// then opens the new one.
 func (f *idFile) compact() error {
 	if !lockExclusive(f.file) {
 		return lockShared(f.file) // the attempt has given it up

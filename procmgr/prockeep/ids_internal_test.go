@@ -122,7 +122,7 @@ func TestIDsRemoved(t *testing.T) {
 	require.Equal(t, "new", newest.newest)
 }
 
-// Of ended IDs, a new file has the latest; of those that may run, all.
+// A new file keeps only the latest ended IDs, but every ID that may still run.
 func TestIDsCompact(t *testing.T) {
 	w := openIDs(t, t.TempDir())
 	lines := []line{{Kind: lineGeneration, Keeper: "k"}}
@@ -143,8 +143,8 @@ func TestIDsCompact(t *testing.T) {
 	require.Len(t, w.running("", true), 1)
 }
 
-// FuzzIDs appends lines of which some writes are cut short. No other line is lost by
-// that, and a table says the same after it was written anew.
+// FuzzIDs appends lines and cuts some writes short. That loses no other line, and a
+// table says the same after it is written anew.
 func FuzzIDs(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, "chat\n 1", []byte{3, 0, 200})
 	f.Add([]byte{1, 1, 11, 21, 31, 5, 1}, "\x00\xff", []byte{})

@@ -143,7 +143,8 @@ func (k *keeper) run() {
 		k.look()
 		select {
 		case <-k.ended:
-			// Whoever has no answer so far sees the sockets close, and asks the file.
+			// Programs without an answer so far see the sockets close, and read the
+			// file.
 			k.log.Info("keeper ends")
 			_ = os.Remove(socketPath(k.order.Dir, k.token)) // the next keeper doesn't mind it
 			return
@@ -184,7 +185,7 @@ func (k *keeper) look() {
 	}
 	for _, token := range others {
 		if isDead(k.order.Dir, token) && !k.burying.Swap(true) {
-			go func() { // nobody waits for it: if this keeper ends first, another one does the same
+			go func() { // not waited for: if this keeper ends first, another one does the same
 				defer k.burying.Store(false)
 				if err := bury(context.Background(), k.order.Dir); err != nil { // the next look tries again
 					k.log.Error("not all processes of a dead keeper are gone", slog.String("error", err.Error()))
@@ -218,8 +219,8 @@ func (k *keeper) leads(pid int) bool {
 	return false
 }
 
-// isIdle reports whether nothing has run and nobody has asked for the idle time. From
-// then on, nothing starts.
+// isIdle reports whether nothing has run and no request has come for the idle time.
+// From then on, nothing starts.
 func (k *keeper) isIdle(live int) bool {
 	if live > 0 {
 		k.asked.Store(time.Now().UnixNano()) // the exit of what lives counts
@@ -260,7 +261,8 @@ func (k *keeper) findable() error {
 	return os.Chmod(path, 0o600)
 }
 
-// counted counts requests, and refuses those that connected has marked.
+// counted counts requests, and refuses requests on connections that connected has
+// marked.
 func (k *keeper) counted(next http.Handler) http.Handler {
 	count := func(n int64) {
 		k.asked.Store(time.Now().UnixNano())

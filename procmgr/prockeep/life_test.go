@@ -31,7 +31,7 @@ import (
 // server is a command that leaves a line in a file each time it runs.
 func server(effects string) string { return "echo run >> " + effects + "; echo ready; exec sleep 1000" }
 
-// lines returns the lines of a file, each of which has to be there once.
+// lines returns the lines of a file, which must not repeat.
 func lines(t testing.TB, path string) map[string]bool {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -270,8 +270,8 @@ func TestHeldReplaces(t *testing.T) {
 	}
 }
 
-// Options that identify a keeper have to agree; of others, those of the program that
-// started it apply.
+// Options that identify a keeper have to agree. All other options come from the program
+// that started the keeper.
 func TestIdentity(t *testing.T) {
 	dir := newDir(t)
 	h := open(t, dir, &prockeep.Options{Local: proclocal.Options{MaxRunning: 2}})
@@ -342,7 +342,7 @@ func TestHooks(t *testing.T) {
 }
 
 // A command has the environment, the directory and the masks of the program that starts
-// it, and never those of the keeper's program.
+// it, never the ones of the keeper's program.
 func TestEnvironment(t *testing.T) {
 	dir, here := newDir(t), t.TempDir()
 	h := open(t, dir, &prockeep.Options{Local: proclocal.Options{

@@ -24,11 +24,11 @@ import (
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
-// Open starts the program as a launcher, in a session of its own; that starts the keeper,
-// passes its report on and exits. So the keeper is nobody's child who would have to wait
-// for it, and inherits no descriptor but three: stdin is a pipe with the order, because
-// others can read a program's arguments and environment, and the options can have secrets;
-// stdout is a pipe for the report; stderr is the log.
+// Open starts the program as a launcher, in a session of its own. The launcher starts
+// the keeper, passes its report on and exits. So no program has the keeper as a child
+// and has to wait for it. The keeper inherits only three descriptors: stdin is a pipe
+// with the order, because others can read a program's arguments and environment, and
+// the options can have secrets; stdout is a pipe for the report; stderr is the log.
 
 const (
 	// envMark is the environment variable by which a program knows what it was started
@@ -198,9 +198,9 @@ func (h *Host) launch(ctx context.Context) error {
 		program, failed, filepath.Join(h.order.Dir, nameLog), procmgr.ErrInvalid)
 }
 
-// launchable returns the path of this program if it can be started as a keeper. A program
-// with the rights of another user or group must not be started in the background by
-// whoever may run it.
+// launchable returns the path of this program if it can be started as a keeper. A
+// setuid or setgid program can't: users who may run it must not be able to start it in
+// the background.
 func launchable() (string, error) {
 	path, err := self()
 	var info fs.FileInfo

@@ -152,7 +152,7 @@ func (h *Host) newest(ctx context.Context, starts bool) (token string, err error
 const maxLaunches = 5
 
 // open finds the keeper that starts processes, or starts one. It holds the lock of the
-// directory until that serves, so that of several programs one starts it.
+// directory until the keeper serves, so that only one of several programs starts it.
 func (h *Host) open(ctx context.Context, replace bool) error {
 	lock, err := lockDir(ctx, h.order.Dir)
 	if err != nil {
@@ -253,7 +253,7 @@ func (h *Host) endDead(ctx context.Context) error {
 		return err
 	}
 	if err = bury(ctx, h.order.Dir); errors.Is(err, fs.ErrNotExist) {
-		// The directory was removed, and there may be nobody else who makes it anew.
+		// The directory was removed, and possibly no other program makes it anew.
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		return h.ids.join()

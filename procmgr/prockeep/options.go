@@ -40,8 +40,8 @@ type Options struct {
 	// ended and their results were kept for Retain. A program that opened the directory
 	// with options of another identity gets [procmgr.ErrConflict] at its next start.
 	Replace bool
-	// Idle is how long a keeper stays when nothing runs and nobody asks: 10 min by
-	// default. A negative duration is for ever.
+	// Idle is how long a keeper stays while nothing runs and no requests come: 10 min
+	// by default. A negative duration is for ever.
 	Idle time.Duration
 	// Logger gets a line when a keeper is started, and for each failed attempt to reach
 	// one; nil logs nothing.
@@ -73,8 +73,8 @@ type order struct {
 	Idle     time.Duration
 }
 
-// localJSON has what a keeper needs of Options.Local. The fields below take the places of
-// those that stay in the opener's program or cannot travel as they are.
+// localJSON has what a keeper needs of Options.Local. The fields below hide the fields
+// of Options that stay in the opener's program or cannot travel as they are.
 type localJSON struct {
 	proclocal.Options
 	Sandbox json.RawMessage `json:",omitempty"`

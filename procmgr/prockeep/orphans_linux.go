@@ -11,10 +11,10 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/procstat"
 )
 
-// orphans are the processes whose parent has ended. Those that a keeper's processes have
-// started go to the keeper, which is all ours, and it reaps them.
+// orphans are the processes whose parent has ended. A keeper's program does nothing
+// else, so it adopts and reaps the orphans of its processes.
 type orphans struct {
-	zombies map[int]bool // those that the last look has seen
+	zombies map[int]bool // seen by the last look
 }
 
 // adopt makes this program the parent of its descendants' orphans.
@@ -22,9 +22,9 @@ func (o *orphans) adopt() error {
 	return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 }
 
-// reap reaps the orphans that were zombies at the last look already, because whoever has
-// started a process in this program has waited for it by then. leads reports whether that
-// may still go on.
+// reap reaps the orphans that were already zombies at the last look. By then, the code
+// that started a process in this program has waited for it. leads reports whether that
+// wait may still go on.
 func (o *orphans) reap(leads func(pid int) bool) {
 	var info unix.Siginfo
 	if err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil); err != nil || info.Signo == 0 {

@@ -45,7 +45,7 @@ func dialName(ctx context.Context, dir, token string) (net.Conn, error) {
 
 // namedKeepers returns the tokens of the keepers of a directory that live.
 func namedKeepers(dir string) (tokens []string) {
-	text, _ := os.ReadFile("/proc/net/unix") // whoever cannot read it finds none
+	text, _ := os.ReadFile("/proc/net/unix") // if it cannot be read, none is found
 	name := nameOf(dir)
 	for line := range bytes.Lines(text) {
 		_, token, found := strings.Cut(strings.TrimSpace(string(line)), name)
@@ -79,10 +79,10 @@ func isOwn(conn net.Conn) bool {
 	return withPeer(conn, func(_ int, peer *unix.Ucred) bool { return int(peer.Uid) == os.Geteuid() })
 }
 
-// isFree reports whether the program that has made a connection is certainly no command of
-// this keeper's sandbox. All of those are confined more than this program is: they can gain
-// no privileges, and have one more seccomp filter or another user namespace, none of which
-// they can give up.
+// isFree reports whether the program that has made a connection is certainly no command
+// of this keeper's sandbox. Such commands are confined more than this program: they
+// can't gain privileges, and have one more seccomp filter or another user namespace.
+// They can't give up any of these.
 func isFree(conn net.Conn) bool {
 	return withPeer(conn, func(fd int, peer *unix.Ucred) bool {
 		if peer.Pid == 0 {

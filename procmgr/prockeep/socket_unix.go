@@ -24,8 +24,8 @@ func socketPath(dir, token string) string { return filepath.Join(dir, "k-"+token
 
 var errAbsent = xerrors.New("no keeper runs")
 
-// dial connects to a keeper by its socket, or by its name if that was removed. If nobody
-// listens at either, the error is errAbsent.
+// dial connects to a keeper by its socket, or by its name if the socket was removed. If
+// there is no listener at either, the error is errAbsent.
 func dial(ctx context.Context, dir, token string) (net.Conn, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", socketPath(dir, token))
 	if isAbsent(err) {
@@ -37,7 +37,7 @@ func dial(ctx context.Context, dir, token string) (net.Conn, error) {
 	return conn, err
 }
 
-// isAbsent reports whether an error says that nobody listens at an address.
+// isAbsent reports whether an error says that there is no listener at an address.
 func isAbsent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOTDIR)
 }
@@ -53,7 +53,7 @@ func isDead(dir, token string) bool {
 	return errors.Is(err, errAbsent)
 }
 
-// isBroken reports whether an error may be that of a connection which broke.
+// isBroken reports whether an error may come from a broken connection.
 func isBroken(err error) bool {
 	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, procmgr.ErrUnknown)
