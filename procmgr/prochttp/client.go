@@ -67,14 +67,13 @@ type ClientOptions struct {
 // It is safe for concurrent use. Its own calls are the host's: they find the
 // processes of every chat, and start processes that belong to none.
 //
-// If an answer is lost, the client asks again, and still nothing runs twice. If
-// the server was restarted since a Start was sent, or never answers it, the
-// error is [procmgr.ErrUnknown] and the Output has the process's ID. If the
-// server was restarted since a process was started, Output and Signal of that
-// process match both [procmgr.ErrNotFound] and [procmgr.ErrUnknown]. Errors
-// match the sentinels of procmgr as those of the Host behind the handler do. If
-// the handler itself refuses a request, for its credentials or its Host, the
-// error is [procmgr.ErrRefused].
+// If an answer is lost, the client asks again, and still nothing runs twice. If the
+// server was restarted since a Start was sent, or never answers it, the error is
+// [procmgr.ErrUnknown] and the Output has the process's ID. If the server was restarted
+// since a process was started, Output and Signal of that process match both
+// [procmgr.ErrNotFound] and [procmgr.ErrUnknown]. Errors match the same sentinels of
+// procmgr as the errors of the Host behind the handler. If the handler itself refuses a
+// request, because of its credentials or its Host, the error is [procmgr.ErrRefused].
 //
 // A wait that takes longer than 25 s takes several requests. It is still one
 // wait: it does not miss output that is printed between two of them.
@@ -205,8 +204,7 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Chat implements [procmgr.Host]. The rules for a chat's ID are those of
-// [proclocal.Local].
+// Chat implements [procmgr.Host]. A chat's ID follows the rules of [proclocal.Local].
 func (c *Client) Chat(id string) procmgr.Manager {
 	return &manager{c: c, chat: id, isChat: true, header: []string{encodeChat(id)}}
 }

@@ -168,8 +168,8 @@ const maxSent = 16384
 type instances struct {
 	mu      sync.Mutex // guards the fields below
 	current string     // the instance that answered last
-	// newer has the IDs that were sent last, up to maxSent, and older those that
-	// were sent before these.
+	// newer has the IDs that were sent last, up to maxSent, and older has the IDs sent
+	// before them.
 	newer, older map[processKey]*sentTo
 }
 

@@ -129,8 +129,8 @@ func (c *commandConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write implements [net.Conn]. If the command takes nothing any more, it says how the
-// command has ended: whoever reads closes the connection then.
+// Write implements [net.Conn]. If the command takes no more bytes, the error says how
+// the command has ended: the reader closes the connection then.
 func (c *commandConn) Write(p []byte) (int, error) {
 	n, err := c.in.Write(p)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 // awaitExit.
 const keepsNumber = true
 
-// awaitExit waits until a command has exited. It does not reap the command, so
-// that its number stays its own, and with it that of its process group.
+// awaitExit waits until a command has exited. It does not reap the command, so that the
+// numbers of the command and of its process group are not reused.
 func awaitExit(cmd *exec.Cmd) {
 	const (
 		pPID    = 1          // P_PID

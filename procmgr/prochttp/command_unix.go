@@ -22,9 +22,9 @@ func signalGroup(cmd *exec.Cmd, sig syscall.Signal) {
 	_ = syscall.Kill(-cmd.Process.Pid, sig) // if the group has gone, there is nothing to end
 }
 
-// outlivePipes makes a write to a stdout or stderr that nobody reads an error.
-// Otherwise Go ends the program by SIGPIPE. The signal is caught and not
-// ignored, since other children would inherit that.
+// outlivePipes turns a write to a stdout or stderr without a reader into an error.
+// Otherwise Go ends the program by SIGPIPE. The signal is caught and not ignored, since
+// other children would inherit that.
 func outlivePipes() {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // the channel is never read
 }

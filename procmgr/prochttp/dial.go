@@ -91,7 +91,7 @@ func (d *dialer) open(ctx context.Context) (net.Conn, error) {
 		}
 		_ = conn.Close() // the connection is over in any case
 	}) {
-		_ = conn.Close() // nobody can use it any more
+		_ = conn.Close() // the Client is closed, so it is of no use
 		return nil, errClientClosed
 	}
 	stop := context.AfterFunc(ctx, c.close)
@@ -154,7 +154,7 @@ type dialedConn struct {
 // greet sends the preface, and reads the header of the first frame. The far side
 // has to begin with its settings.
 func (c *dialedConn) greet() error {
-	_, failed := c.Conn.Write([]byte(preface)) // why nobody reads it is in what the far side says
+	_, failed := c.Conn.Write([]byte(preface)) // if it fails, the far side's answer says why
 	head := make([]byte, maxBanner)
 	n, err := io.ReadFull(c.Conn, head[:frameHeader])
 	if err == nil && isSettings(head) {

@@ -11,10 +11,10 @@
 //
 // # Ways without a port
 //
-// Whatever has a stdin and a stdout is a way to another machine: ssh, docker
-// exec -i, kubectl exec -i. [Command] makes a connection of such a command, for
-// ClientOptions.Dial, and [ServeStdio] is the far side of it. docs/remote.md says
-// which ways were tried.
+// Anything with a stdin and a stdout is a way to another machine: ssh, docker exec -i,
+// kubectl exec -i. [Command] turns such a command into a connection for
+// ClientOptions.Dial, and [ServeStdio] is its far side. docs/remote.md says which ways
+// were tried.
 //
 // # What the network must not change
 //
@@ -55,11 +55,11 @@
 //
 // # Security
 //
-// A caller of a handler runs commands. Nobody may call it unless the options
-// say so: by a bearer token, by Authorize, whose [Scope] binds a caller to its
-// chats, or by Insecure, for a socket of [ListenUnix]. Requests of browsers are
-// refused. The handler itself does no TLS: http.Server does it, or a proxy in
-// front of it.
+// A caller of a handler runs commands. The handler refuses every caller unless the
+// options let it in: by a bearer token, by Authorize, whose [Scope] binds a caller to
+// its chats, or by Insecure, for a socket of [ListenUnix]. It refuses requests of
+// browsers. The handler itself does no TLS: http.Server does it, or a proxy in front of
+// it.
 //
 // This interface keeps chats apart, but the system does not: commands that run
 // as one user can read each other's files and environment. docs/security.md

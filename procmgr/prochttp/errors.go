@@ -14,7 +14,7 @@ import (
 // A code names the reason of an error on the wire.
 type code string
 
-// The codes that the package names. Those of the handler alone come last.
+// The codes that the package names. The handler's own codes come last.
 const (
 	codeClosed   code = "closed"
 	codeNotReady code = "not_ready"
@@ -101,7 +101,7 @@ func failureOf(err error) failure {
 	f := failure{Code: codeInternal, Detail: procmgr.Reason(err)}
 	for _, row := range codes {
 		if row.sentinel != nil && errors.Is(err, row.sentinel) {
-			f.Code = row.code // the codes of a Host come before those of the handler
+			f.Code = row.code // the codes of a Host come before the handler's own
 			break
 		}
 	}

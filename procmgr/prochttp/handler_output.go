@@ -145,11 +145,11 @@ type heldWait struct {
 // errBusy is the error of a call that wants to wait when there is no room.
 var errBusy = xerrors.New("nothing was done: end a call that waits, or ask without waiting")
 
-// limited makes a call that waits for at most a time. The context of the call
-// ends with the request and with the server. ended reports whether the server's
-// end cut the call short: then the request is answered without a wait. If place
-// is set, the call takes one of the places of those that wait. If there is none,
-// the error is errBusy, and the call was not made.
+// limited makes a call that waits for at most a time. The context of the call ends with
+// the request and with the server. ended reports whether the server's end cut the call
+// short: then the request is answered without a wait. If place is set, the call takes
+// one of the places for waiting calls. If none is free, the error is errBusy, and the
+// call is not made.
 func (r *request) limited(wait time.Duration, place bool, call func(context.Context) error) (ended bool, err error) {
 	if place {
 		if !r.h.waits.enter() {

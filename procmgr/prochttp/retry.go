@@ -209,9 +209,9 @@ func (c *Client) call(ctx context.Context, call *call) (*answer, error) {
 	}
 }
 
-// endedBy returns the error of a call whose context has ended. If the last
-// attempt found no connection, it says why: otherwise nobody would learn that
-// the far side refuses every one.
+// endedBy returns the error of a call whose context has ended. If the last attempt
+// found no connection, the error includes the reason. Without it, a far side that
+// refuses every connection would look like a plain timeout.
 func endedBy(ctx context.Context, last error) error {
 	switch {
 	case !is[*unsentError](last):
@@ -269,9 +269,9 @@ func (c *Client) attempt(ctx context.Context, call *call) (_ *answer, wait time.
 func (c *Client) setHeader(req *http.Request, call *call, length int) {
 	maps.Copy(req.Header, c.header)
 	if call.instance == "" {
-		// net/http may repeat the attempt by itself. The header that tells it so is
-		// not sent if it is empty. It must not repeat a start: an attempt of which
-		// the client knows nothing may have run the command on another server.
+		// net/http may repeat the attempt by itself. This header allows that, and is
+		// not sent if it is empty. A start must not be repeated so: an attempt unknown
+		// to the client may have run the command on another server.
 		req.Header[headerKey] = []string{}
 	}
 	if call.body != nil {

@@ -29,8 +29,7 @@ const maxStreams = 1 << 16
 //	…
 //	err = prochttp.ServeStdio(ctx, handler)
 //
-// Insecure is right there: whoever runs the command has already shown who they
-// are.
+// Insecure is right there: the caller was authenticated when it ran the command.
 //
 // It returns when stdin ends, and also when the client has not answered a ping
 // for 5 s, or has not begun to speak HTTP/2 within 15 s, because docker and
@@ -51,9 +50,9 @@ func ServeStdio(ctx context.Context, handler http.Handler) error {
 	return nil
 }
 
-// serveStdio serves a handler to the client behind in and out. If the client has
-// not begun to speak HTTP/2 after the time begin, it is given up: before that
-// nobody pings it.
+// serveStdio serves a handler to the client behind in and out. It gives up a client
+// that has not begun to speak HTTP/2 after begin, because until then there are no
+// pings.
 func serveStdio(ctx context.Context, handler http.Handler, in io.Reader, out io.Writer, begin time.Duration) error {
 	// Reads of stdin know no deadline, and Close does not end them. A pipe in
 	// between knows both.
