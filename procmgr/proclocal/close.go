@@ -13,10 +13,10 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
-// Close ends every process. It terminates all of them, waits Options.StopGrace,
-// kills those that are left, and waits for their end: StopGrace and 5 s at most,
-// or 10 s if the program hardly gets a processor. Its error names the survivors.
-// A second Close returns the error of the first.
+// Close ends every process. It terminates all of them, waits Options.StopGrace, kills
+// the remaining ones, and waits for their end: StopGrace and 5 s at most, or 10 s on an
+// overloaded machine. Its error names the survivors. A second Close returns the error
+// of the first.
 //
 // A deferred Close is not enough, except on Windows. Each command has a session
 // of its own, so Ctrl-C in a terminal does not reach it. At SIGINT, SIGTERM and

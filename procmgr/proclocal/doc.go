@@ -7,11 +7,11 @@
 // The shell is bash if there is one, else sh. Options.Shell sets another one.
 // [Local.Describe] tells which one it is.
 //
-// Every command runs in a session of its own (on Windows: with a console of its
-// own that nobody sees). It has no terminal, its stdin is empty, and its stdout
-// and stderr share one pipe. It inherits no other descriptor of the host, except one
-// that C code opens without close-on-exec, above 63 and above all that the host
-// had at the call of [New].
+// Every command runs in a session of its own (on Windows: with an invisible console of
+// its own). It has no terminal, its stdin is empty, and its stdout and stderr share one
+// pipe. It inherits no other descriptor of the host, except one that C code opens
+// without close-on-exec, above 63 and above every descriptor that the host had when it
+// called [New].
 //
 // # The end of the program
 //

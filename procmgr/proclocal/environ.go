@@ -16,19 +16,20 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/redact"
 )
 
-// A child gets these variables besides those that the policy lets through.
+// A child gets these variables in addition to the environment that the policy lets
+// through.
 const (
 	envMarker  = "TOOLPROC"
 	envProcess = "TOOLPROC_PROCESS_ID"
 	envChat    = "TOOLPROC_CHAT_ID"
 )
 
-// environ returns the environment of one request's command, without PWD. It has
-// the variables that the policy lets through, then those of the host's hook,
-// then those of the request, then those that mark the child as ours. It notes in
+// environ returns the environment of one request's command, without PWD. The variables
+// that the policy lets through come first, then the variables of the host's hook, of
+// the request, and finally the variables that mark the child as ours. environ notes in
 // the record which names the policy kept back, and returns the values to mask in the
-// output. If from is not nil, another program
-// has applied the policy to its own environment.
+// output. If from is not nil, another program has applied the policy to its own
+// environment.
 func (l *Local) environ(r *record, req procmgr.StartRequest, from *baseenv.Origin) (env []string, secrets []redact.Value) {
 	own := l.withhold(r, from)
 	if r.terminal {
@@ -105,7 +106,7 @@ func (l *Local) forTerminal(env []string, asks bool) []string {
 		if by, ok := quiet[name]; ok && by == value {
 			return true
 		}
-		// An inherited size is that of another terminal.
+		// An inherited size describes another terminal.
 		return name == "TERM" && !own || name == "LINES" || name == "COLUMNS"
 	})
 	if !own {
@@ -200,8 +201,7 @@ func isMark(name string) bool {
 	return strings.HasPrefix(name, osproc.CookiePrefix)
 }
 
-// over returns an environment with other variables in place of those of the same
-// names.
+// over returns env with variables added, in place of variables of the same names.
 func over(env, others []string) []string {
 	if len(others) == 0 {
 		return env

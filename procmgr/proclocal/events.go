@@ -91,7 +91,7 @@ type eventLog struct {
 	newest   uint64    // the number of the newest event; the first one has 1
 	at       time.Time // of the newest event
 	byChat   *fair[*entry]
-	order    []*entry // of all chats, the oldest first; those that were dropped are still in it for a while
+	order    []*entry // of all chats, the oldest first; dropped ones stay in it for a while
 	// dropped is the newest event of each chat that was dropped, as long as
 	// others of the chat are kept; droppedAny is the newest one of all chats,
 	// and droppedLast the newest one that was the last of its chat.

@@ -29,12 +29,12 @@ import (
 //	record.mu
 //	a log's mu, its Logs' mu
 //
-// An inlet's mu is held under a pipe while the screen draws, and nothing comes
-// after it. A stream's mu comes after Local.mu, and only its Buffer's lock comes after
-// it. The lock of a prompt.Watch comes before the one with which an inlet guards
-// the time of the last output. Every other lock is held alone. Under all locks but the first two, nobody
-// forks, waits, writes to the disk or calls the host. Under those two, nobody
-// calls the host except for Metrics.Output.
+// An inlet's mu is held under a pipe while the screen draws, and nothing comes after
+// it. A stream's mu comes after Local.mu, and only its Buffer's lock comes after it.
+// The lock of a prompt.Watch comes before the one with which an inlet guards the time
+// of the last output. Every other lock is held alone. Under all locks but the first
+// two, code must not fork, wait, write to the disk or call the host. Under the first
+// two, it must not call the host except for Metrics.Output.
 
 // Local runs processes on this machine. It is a [procmgr.Host], and safe for concurrent
 // use.
@@ -160,9 +160,8 @@ func (l *Local) Output(ctx context.Context, id string, req procmgr.OutputRequest
 	return l.all().Output(ctx, id, req)
 }
 
-// Signal implements [procmgr.Manager]. It finds the processes of every chat. If nobody
-// has used the ID, Terminate and Kill spend it for the processes that the host
-// itself starts.
+// Signal implements [procmgr.Manager]. It finds the processes of every chat. If the ID
+// is unused, Terminate and Kill spend it for the processes that the host itself starts.
 func (l *Local) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
 	return l.all().Signal(ctx, id, sig)
 }
@@ -188,13 +187,12 @@ func (l *Local) List(ctx context.Context, req procmgr.ListRequest) (procmgr.List
 // Events implements [procmgr.Manager]. It has the events of every chat, and of the
 // processes that the host itself has started.
 //
-// The last 1,024 events of each chat are kept, and 16,384 of all chats
-// together. Beyond that, the chat with the most events loses its oldest one. So
-// no chat can push out the events of another chat. Events outlive the record
-// and the tombstone of their process.
+// The last 1,024 events of each chat are kept, and 16,384 of all chats together. Beyond
+// that, the chat with the most events loses its oldest one. So no chat can push out the
+// events of another chat. Events outlive the record and the tombstone of their process.
 //
-// After Close there are no more events. Those that are kept can be read, and a
-// call that would have to wait for one is [procmgr.ErrClosed].
+// After Close there are no new events. The events that are kept can still be read, and
+// a call that would have to wait is [procmgr.ErrClosed].
 func (l *Local) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
 	return l.all().Events(ctx, req)
 }

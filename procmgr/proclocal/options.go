@@ -35,13 +35,13 @@ type Options struct {
 	// Env decides which of the host's variables a command gets. The zero value
 	// passes all but secrets.
 	Env envpolicy.Policy
-	// Redact has values that are masked in all output, besides those of the
-	// variables that look like secrets to Env: see [Secret].
+	// Redact has values to mask in all output, in addition to the values of variables
+	// that look like secrets to Env: see [Secret].
 	Redact []Secret
-	// UpdateEnv gets the variables that Env let through, as NAME=value, and
-	// returns those that the command gets. A variable that it adds is not
-	// withheld. The variables of the request come after it. If it fails, the
-	// error is logged and the variables that Env let through are used.
+	// UpdateEnv gets the variables that Env let through, as NAME=value, and returns the
+	// variables for the command. A variable that it adds is not withheld. The variables
+	// of the request come after it. If it fails, the error is logged and the variables
+	// that Env let through are used.
 	UpdateEnv func(env []string) ([]string, error)
 	// WorkDir returns the directory for requests that name none. It is called
 	// at each start. A relative path is resolved against this program's
@@ -70,16 +70,16 @@ type Options struct {
 	// Sandbox is what holds commands, nil for nothing: see [Sandbox].
 	Sandbox Sandbox
 
-	// Cgroup is a directory of a cgroup v2 file system that is delegated to
-	// this program's user, "" for none. Each process then runs in a cgroup of
-	// its own below that directory. No member can leave the cgroup without the
-	// right to move processes. So all members are known, and Kill ends all of
-	// them, even those that left their session or wiped their environment. It
-	// costs some 5 % of a short command, and more with controllers. If the
-	// directory cannot be used, New returns an error that says why.
+	// Cgroup is a directory of a cgroup v2 file system that is delegated to this
+	// program's user, "" for none. Each process then runs in a cgroup of its own below
+	// that directory. A member cannot leave the cgroup without the right to move
+	// processes. So all members are known, and Kill ends them all, even members that
+	// left their session or wiped their environment. It costs some 5 % of a short
+	// command, and more with controllers. If the directory cannot be used, New returns
+	// an error that says why.
 	//
-	// New also ends the processes that an earlier Local in the same
-	// directory left behind when its program was killed. Linux 5.14.
+	// New also ends the processes that an earlier Local in the same directory left
+	// behind when its program was killed. Linux 5.14.
 	Cgroup string
 
 	// Head and Tail are how many bytes are kept of the beginning and of the
@@ -98,9 +98,9 @@ type Options struct {
 	// written, as on a full disk, it ends there: its process goes on, and
 	// Process.LogError says why.
 	LogDir string
-	// MaxLog is the limit of one log (64 MiB by default) and MaxLogs that of
-	// all logs together (1 GiB by default), in bytes. To stay below MaxLogs,
-	// the oldest log of an exited process is removed.
+	// MaxLog is the limit of one log (64 MiB by default) and MaxLogs the limit of all
+	// logs together (1 GiB by default), in bytes. To stay below MaxLogs, the oldest log
+	// of an exited process is removed.
 	MaxLog, MaxLogs int64
 
 	// Retain is how long the record and the output of a process are kept after
@@ -113,10 +113,10 @@ type Options struct {
 	// Tail. The lengths of the commands count too. Beyond 16,384 records the
 	// oldest are dropped, however small they are.
 	OutputMemory int64
-	// MaxRunningPerChat and MaxRunning are the limits of the processes that
-	// have not exited: those of one chat (64 by default), and all of them
-	// (1,024 by default). Beyond a limit, Start is [procmgr.ErrLimit]. Processes that
-	// the host itself starts are in no chat. Exited processes never count.
+	// MaxRunningPerChat and MaxRunning limit the processes that have not exited: in one
+	// chat (64 by default), and in all (1,024 by default). Beyond a limit, Start is
+	// [procmgr.ErrLimit]. Processes that the host itself starts are in no chat. Exited
+	// processes never count.
 	MaxRunningPerChat, MaxRunning int
 
 	// StopGrace is how long Close waits after Terminate before it kills: 5 s

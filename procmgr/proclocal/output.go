@@ -201,8 +201,8 @@ const (
 	comparedAtOnce = 2
 )
 
-// changes compares the output of a process with that of another one of its chat.
-// It returns nil if it cannot tell.
+// changes compares the outputs of a process and of another process of its chat. It
+// returns nil if no comparison is possible.
 func (l *Local) changes(ctx context.Context, r *record, against string, limit headtail.Limits) *procmgr.Changes {
 	before, _ := l.find(r.chat, against)
 	if before == nil || !r.exited() || !before.exited() {
@@ -277,8 +277,8 @@ func (l *Local) chatOf(id string) (string, error) {
 	return l.table.chatOf(id)
 }
 
-// checkMembers returns an error if a request asks for members, and nobody can tell
-// them.
+// checkMembers returns an error if a request asks for members on a system where they
+// are unknown.
 func checkMembers(req procmgr.OutputRequest) error {
 	if req.Members && !osproc.TellsMembers {
 		return xerrors.Errorf("the members of a process cannot be told on %s: %w", runtime.GOOS, errors.ErrUnsupported)

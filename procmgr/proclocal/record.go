@@ -46,8 +46,8 @@ type record struct {
 	told  chan struct{} // closed when OnStart has returned
 	begun time.Time     // when the command had begun
 
-	// prompts is nil if stdin is empty, or if nobody can tell whether the process waits
-	// for input. It is set once the process is shown, so a list may be earlier.
+	// prompts is nil if stdin is empty, or if waiting for input cannot be detected. It
+	// is set once the process is shown, so a list may be earlier.
 	prompts atomic.Pointer[prompt.Watch]
 
 	look sync.Once // for lookForWithheld
@@ -59,8 +59,8 @@ type record struct {
 	// change.
 	shown atomic.Pointer[procmgr.Process]
 
-	// mu guards the fields below. changed is closed when the state changes, and
-	// when the start has failed. It is nil if nobody waits for that.
+	// mu guards the fields below. changed is closed when the state changes, and when
+	// the start has failed. It is nil without a waiter.
 	mu       sync.Mutex
 	process  procmgr.Process
 	withheld []string      // for Output.Withheld

@@ -11,23 +11,23 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/redact"
 )
 
-// A Secret is a value that must not stand in output: [withheld: NAME] stands in its
-// place, in text, logs, events, searches and screens, where - fills the cells of a longer
-// value. It is masked as it is. From 12
-// bytes on it is also masked in base64 in its three alignments, percent-encoded, as
-// in a JSON string and in hexadecimal digits. Value has at least 4 bytes besides line
-// ends. A value of fewer than 16 bytes makes the search for all of them slower.
+// A Secret is a value to mask in output: [withheld: NAME] takes its place in text,
+// logs, events, searches and screens, where - fills the cells of a longer value. It is
+// masked as it is. From 12 bytes on it is also masked in base64 in its three
+// alignments, percent-encoded, as in a JSON string and in hexadecimal digits. Value has
+// at least 4 bytes besides line ends. A value of fewer than 16 bytes makes the search
+// for all of them slower.
 //
-// Without being named, the values of variables that look like secrets to
-// [Options.Env] are masked: also of those that it lets through, that Set or UpdateEnv
-// adds or that a request has, and not of those that Exclude or IncludeOnly
-// drops. Such a value has 16 bytes or more, 12 of A-Z a-z 0-9 + / = in a row with a
-// letter and a digit among them, and is no path, no host name, and not also the value
-// of another variable that commands get. Of several lines each such line is a value,
-// of a URL with a password the URL and the password.
+// Values of variables that look like secrets to [Options.Env] are masked without being
+// named. This includes variables that Env lets through, that Set or UpdateEnv adds or
+// that a request has, but not variables that Exclude or IncludeOnly drops. Such a value
+// has 16 bytes or more, 12 of A-Z a-z 0-9 + / = in a row with a letter and a digit
+// among them, and is no path, no host name, and not also the value of another variable
+// that commands get. In a value of several lines, each such line is a value; in a URL
+// with a password, the URL and the password are.
 //
-// It is no boundary: a command that prints a value backwards, or a byte a line, gets
-// it through. Commands see what is really there, in files and in their environment.
+// Masking is no boundary: a command that prints a value backwards, or a byte a line,
+// gets it through. Commands see the real values in files and in their environment.
 type Secret struct{ Name, Value string }
 
 // checkSecrets returns an error that says which secret cannot be masked, or nil.

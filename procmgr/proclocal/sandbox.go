@@ -22,15 +22,14 @@ import (
 // command too, and returns the environment of the program that it has put first: a
 // program outside of the sandbox must not load what LD_PRELOAD of a command names.
 //
-// No policy withholds a variable of Environ; one of a request takes its place. If
-// Wraps is true, the first process only waits for the shell and passes on its exit
+// No policy withholds a variable of Environ; a variable of a request takes its place.
+// If Wraps is true, the first process only waits for the shell and passes on its exit
 // code: [procmgr.Terminate] and [procmgr.Interrupt] go to all processes but that one.
-// Its own stdin is the null device; it gets that of the shell as descriptor 3, and closes
-// that when the shell has it. Only Linux has that.
+// Its own stdin is the null device; it gets the shell's stdin as descriptor 3, and
+// closes that when the shell has it. Only Linux has that.
 type Sandbox interface {
-	// Argv returns the program and the arguments that run argv: those of
-	// Options.Shell, with the command behind them. It may return argv. After an
-	// error nothing is started.
+	// Argv returns the program and the arguments that run argv, which is Options.Shell
+	// followed by the command. It may return argv. After an error nothing is started.
 	Argv(argv []string) ([]string, error)
 	// OnThread calls start once, which forks and execs, and returns its error. The
 	// child inherits what the system restricts the thread to. The restrictions of a

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// defaultShell returns the words before a command if nobody chooses them. goos is a value of
+// defaultShell returns the default words before a command. goos is a value of
 // [runtime.GOOS], and look finds a program on PATH.
 //
-// On Windows the bash on PATH may be that of WSL, which is another machine with
-// other files. The bash beside the sh that Start would run is not.
+// On Windows the bash on PATH may belong to WSL, which is another machine with other
+// files. The bash beside the sh that Start would run does not.
 func defaultShell(goos string, look func(name string) (string, error)) []string {
 	name := "bash"
 	if goos == "windows" {

@@ -89,7 +89,7 @@ func (l *Local) target(chat, id string, sig procmgr.Signal) (*record, error) {
 	return nil, procmgr.ErrNotFound
 }
 
-// cannotSettle says why nobody can tell if a process has members.
+// cannotSettle says why it is unknown whether a process has members.
 const cannotSettle = "processes are started faster than they can be looked at, or none can be looked at"
 
 // A survivor is a process that a kill has not ended.
@@ -114,8 +114,8 @@ func (s survivor) String() string {
 	return text
 }
 
-// unsure returns a survivor for each of some processes of which a member may have
-// escaped unseen.
+// unsure returns a survivor for each process with a member that may have escaped
+// unseen.
 func (l *Local) unsure(rs []*record) (left []survivor) {
 	for _, r := range rs {
 		switch {
@@ -143,8 +143,8 @@ func (l *Local) kill(ctx context.Context, rs []*record) ([]survivor, error) {
 	return nil, err
 }
 
-// survivors says of some processes that have not exited in time why they have
-// not. A process of which nothing lives is about to exit.
+// survivors says why some processes have not exited in time. A process without live
+// members is about to exit.
 func (l *Local) survivors(rs []*record, sent osproc.Delivery) (left []survivor) {
 	for _, r := range rs {
 		s := survivor{id: r.id, pids: sent.Live[r.tree]}
@@ -164,8 +164,8 @@ func (l *Local) survivors(rs []*record, sent osproc.Delivery) (left []survivor) 
 	return left
 }
 
-// awaitExits waits until all of some processes have exited, or until a while is
-// over. It returns those that have not exited.
+// awaitExits waits until all of some processes have exited, or until a while is over.
+// It returns the processes that have not exited.
 func awaitExits(ctx context.Context, rs []*record, d time.Duration) ([]*record, error) {
 	over := time.NewTimer(d)
 	defer over.Stop()

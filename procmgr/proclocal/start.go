@@ -256,8 +256,8 @@ func (l *Local) spawn(r *record, req procmgr.StartRequest, from *baseenv.Origin)
 	return nil
 }
 
-// fingerprintOf returns that of a request. The variables of the W3C trace context are no
-// part of it: they tell who asks, which is another span for each time.
+// fingerprintOf returns the fingerprint of a request. It leaves out the variables of
+// the W3C trace context: they identify the caller, which is another span each time.
 func fingerprintOf(req procmgr.StartRequest) idempotency.Fingerprint {
 	parts := []string{req.Command, req.WorkDir, string(req.Stdin)}
 	for _, name := range namesIn(req.Env) {

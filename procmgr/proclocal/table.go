@@ -35,7 +35,7 @@ type answer struct {
 type chatRecords struct {
 	all       records
 	running   int
-	terminals int // of those that run
+	terminals int // how many of the running ones have a terminal
 }
 
 // records are in the order of their starts.
@@ -124,7 +124,7 @@ func (c *chatRecords) count(r *record, delta int) {
 	}
 }
 
-// exited takes a record out of the count of those that have not exited.
+// exited takes a record out of the counts of processes that have not exited.
 func (t *table) exited(r *record) {
 	t.chats[r.chat].count(r, -1)
 	t.running--
@@ -371,9 +371,9 @@ func (l *Local) freeLog() bool {
 	return false
 }
 
-// A fair keeps a bounded number of items, each of which belongs to a chat. If
-// there are too many, the chat with the most items loses its oldest one. So no
-// chat can push out the items of another chat.
+// A fair keeps a bounded number of items, each belonging to a chat. If there are too
+// many, the chat with the most items loses its oldest one. So no chat can push out the
+// items of another chat.
 type fair[T comparable] struct {
 	most    int // of all chats
 	count   int

@@ -166,7 +166,7 @@ type printing struct {
 	last   time.Time
 	wrote  time.Time     // when the process was last written to
 	writes int64         // how often it was
-	news   chan struct{} // closed at the next piece; nil if nobody waits
+	news   chan struct{} // closed at the next piece; nil without a waiter
 }
 
 func (p *printing) note() {

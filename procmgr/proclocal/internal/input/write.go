@@ -88,7 +88,7 @@ var errBusy = xerrors.Errorf("an earlier request is not written yet, because the
 // errEcho is the error of a secret for which no program asks.
 var errEcho = xerrors.Errorf("no program asks for a secret: none has turned the echo of the terminal off to read a line, so nothing was written: %w", procmgr.ErrNotReady)
 
-// errFull is the error of keys of which a terminal has taken nothing.
+// errFull is the error of keys if the terminal has taken none of their bytes.
 var errFull = xerrors.Errorf("the terminal has no room, because its program does not read, so nothing was written; a signal reaches it all the same: %w", procmgr.ErrNotReady)
 
 // errKeys is the error of a request whose Data was written, and nothing or only
@@ -212,9 +212,9 @@ const (
 	pasteEnd   = "\x1b[201~"
 )
 
-// owed returns what is to be written before anything else after a pasted text of
-// which a terminal has taken n bytes: the text must not become part of the next
-// one. before is the length of the mark before the text.
+// owed returns the rest to write, before anything else, after a terminal has taken only
+// n bytes of a pasted text: the text must not become part of the next one. before is
+// the length of the mark before the text.
 func owed(n, before, data int) string {
 	switch end := before + data; {
 	case n == 0:
