@@ -89,10 +89,10 @@ type asked[T any] struct {
 // An askFunc asks one machine.
 type askFunc[T any] func(ctx context.Context, name string, h procmgr.Host) (T, error)
 
-// askAll asks all machines side by side. It returns their answers by the names
-// of the machines, and of each that has not answered the reason. If an answer is
-// enough, those that have not answered yet are in neither; nil: none is. The
-// goroutines end with the calls.
+// askAll asks all machines concurrently. It returns their answers by the names of the
+// machines, and the reasons why machines have not answered. Once enough reports true
+// for an answer, askAll returns, and slower machines are in neither map; a nil enough
+// never does. The goroutines end with the calls.
 func askAll[T any](ctx context.Context, hosts map[string]procmgr.Host, timeout time.Duration, ask askFunc[T], enough func(T) bool) (answers map[string]T, missing map[string]error) {
 	ctx, cancel := limited(ctx, timeout)
 	defer cancel()
@@ -231,8 +231,8 @@ func (r *route) Input(ctx context.Context, id string, req procmgr.InputRequest) 
 	return call("input", id, r.of(ctx, id), func(h procmgr.Host) (procmgr.InputOutput, error) { return h.Input(ctx, id, req) })
 }
 
-// Signal implements [procmgr.Manager]. The stop of an ID that nobody has used spends
-// nothing, since the Host starts nothing.
+// Signal implements [procmgr.Manager]. The stop of an unused ID spends nothing, since
+// the Host starts nothing.
 func (r *route) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
 	if err := cmp.Or(check.Signal(sig), check.ID(id)); err != nil {
 		return callerr.Wrap("signal", id, err)

@@ -17,9 +17,9 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/callerr"
 )
 
-// Events implements [procmgr.Manager]. It has the events of every machine that
-// answers, by their times; those of one machine stay in their order. If a machine
-// has gone since After, the page has Gap.
+// Events implements [procmgr.Manager]. It has the events of every machine that answers,
+// by their times; events of one machine stay in their order. If a machine has gone
+// since After, the page has Gap.
 func (r *route) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
 	page, err := r.events(ctx, req)
 	return page, callerr.Wrap("events", "", err)
@@ -64,7 +64,7 @@ type journal struct {
 	req     procmgr.EventsRequest
 	page    procmgr.EventPage
 	missing map[string]error
-	more    map[string]procmgr.Host // those that have filled their share of the page
+	more    map[string]procmgr.Host // have filled their share of the page
 }
 
 // ask asks machines for their events. With a wait, it returns once one of them

@@ -44,8 +44,7 @@
 //   - The shell of the host is a POSIX sh, with the usual commands: cat, head,
 //     kill, mkdir, mkfifo, mktemp, printf, pwd, rm, sleep, stty, test, tr. If there
 //     is no setsid or uname, the suite leaves out the checks that need it. If there
-//     is no perl, python3 or node, it leaves out those of the ports on which a
-//     process listens.
+//     is no perl, python3 or node, it leaves out the checks of listening ports.
 //   - The commands of one host share a file system with /dev/null, /dev/zero,
 //     /tmp and the directory of mktemp. They need not share it, or their
 //     process IDs, with the program that runs the suite: to learn the effect of

@@ -28,8 +28,8 @@ type mutant struct {
 	fails string // the cases that have to find it, separated by "; "; others may find it too
 }
 
-// allMutants have the faults that a case finds at once, and those that it finds by a
-// wait that lasts until its time is up.
+// allMutants have the faults that a case finds at once, and the faults that show only
+// when a wait lasts until its time is up.
 var allMutants = slices.Concat(mutants, slowMutants)
 
 // For every case there is a host that breaks its promise, and the failure of
@@ -399,7 +399,7 @@ func asking(f func(req *procmgr.EventsRequest)) fault {
 	}}
 }
 
-// events is the fault of telling other events than those that there were.
+// events is the fault of returning events other than the real ones.
 func events(f func(m procmgr.Manager, page *procmgr.EventPage, after string)) fault {
 	return fault{events: func(ctx context.Context, m procmgr.Manager, req procmgr.EventsRequest) (procmgr.EventPage, error) {
 		page, err := m.Events(ctx, req)

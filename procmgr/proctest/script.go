@@ -47,12 +47,12 @@ type Script struct {
 	// Description is the answer of Describe. It must not be set after the first call.
 	Description procmgr.Description
 
-	mu       sync.Mutex // guards the fields below, and those of its commands
+	mu       sync.Mutex // guards the fields below, and the fields of its commands
 	scenes   []*scene
 	commands []*Command // in the order of their starts
 	spent    map[[2]string]bool
 	log      []procmgr.Event
-	changed  chan struct{} // closed at the next change of anything; nil if nobody waits
+	changed  chan struct{} // closed at the next change of anything; nil without a waiter
 	closed   bool
 	playing  sync.WaitGroup
 }

@@ -144,10 +144,10 @@ const stubborn = "trap '' TERM INT; echo ready; " + naps
 // naps sleeps like sleeps, but so that the shell gets a signal soon.
 const naps = "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); sleep 0.02; done"
 
-// tree is a command with children and a grandchild, some of which hold none of
-// its output. Each reports to the next, so all of them run when it prints
-// "ready". A shell without job control lets its background commands ignore
-// SIGINT, so this is a pipeline in the foreground.
+// tree is a command with children and a grandchild. Some of them don't hold its output.
+// Each reports to the next, so all of them run when it prints "ready". A shell without
+// job control lets its background commands ignore SIGINT, so this is a pipeline in the
+// foreground.
 const tree = `sh -c 'echo up; exec sleep 600' |
 sh -c 'sh -c "read -r up; echo up; exec sleep 600 >/dev/null 2>&1"; :' |
 sh -c 'read -r up; echo ready >&2; exec sleep 600 >/dev/null 2>&1'`

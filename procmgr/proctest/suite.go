@@ -85,12 +85,11 @@ func (p *patience) spend(d time.Duration) {
 	}
 }
 
-// TestHost runs the suite, each case as a subtest of its own. It calls newHost
-// once for each case, and for several at a time. newHost gets the T of that
-// subtest, so that it can clean up with T.Cleanup. It may return the same host
-// every time. TestHost returns when all cases have ended. If the first group fails, or
-// once cases that failed have taken 15 s in all, the others are skipped, also those
-// that run.
+// TestHost runs the suite, each case as a subtest of its own. It calls newHost once for
+// each case, and for several at a time. newHost gets the T of that subtest, so that it
+// can clean up with T.Cleanup. It may return the same host every time. TestHost returns
+// when all cases have ended. If the first group fails, or once failed cases have taken
+// 15 s in all, the other cases are skipped, even running ones.
 func TestHost(t *testing.T, newHost func(*testing.T) procmgr.Host) {
 	t.Helper()
 	slots := make(chan struct{}, atOnce)
@@ -238,9 +237,9 @@ func (c *check) endIfFailed() {
 	}
 }
 
-// errHung is the error of a call that does not return, and errLasted that of a call
-// whose wait has lasted until its time was up. No case makes a wait of c.long
-// for which nothing happens.
+// errHung is the error of a call that does not return, and errLasted the error of a
+// call whose wait lasted until its time was up. Every case with a wait of c.long makes
+// something happen during the wait.
 var (
 	errHung   = errors.New("the call does not return")
 	errLasted = errors.New("the call had to return early, and has returned after its whole wait")

@@ -298,9 +298,9 @@ func code(p procmgr.Process) string {
 	return fmt.Sprint(*p.ExitCode)
 }
 
-// exited fails if a process has not ended in the wanted way. A signal is meant if the
-// code is one of those that the suite's signals leave, and the process did not exit by
-// itself.
+// exited fails if a process has not ended in the wanted way. A signal is meant if
+// wantCode is the exit code of one of the suite's signals and the process did not exit
+// by itself.
 func (c *check) exited(p procmgr.Process, wantCode int, cause procmgr.Cause) {
 	c.Helper()
 	signal := ""

@@ -31,7 +31,7 @@ type guard struct {
 
 func (g guard) hidden(id string) bool { return g.hides != "" && strings.HasPrefix(id, g.hides) }
 
-// unknown is the error of a call for an ID that nobody has used.
+// unknown is the error of a call for an unused ID.
 func unknown(call, id string) error {
 	return xerrors.Errorf("procmgr: %s %q: %w", call, id, procmgr.ErrNotFound)
 }
@@ -118,9 +118,9 @@ type scene struct {
 	hidden, open string
 }
 
-// Nothing passes a guard: neither the view of the host, nor that of a chat, has a
-// method that shows a hidden process or takes a refused word. If Manager gets
-// another method, this test fails until it tries that one, too.
+// Nothing passes a guard: neither the host's own view nor a chat's view has a method
+// that shows a hidden process or takes a refused word. If Manager gets another method,
+// this test fails until it also tries that method.
 func TestNothingPassesAWrapper(t *testing.T) {
 	l := newLocal(t, nil)
 	protect := func(m procmgr.Manager) procmgr.Manager {
