@@ -1,8 +1,8 @@
 // Package prochttp runs processes on another machine. [NewHandler] serves any
-// [procmgr.Host] over HTTP. [Client] is a Host whose processes run on the
-// machine of the handler. So the tools, and everything else that takes a
-// Manager, work through a Client as they do locally. A client of a handler that
-// serves another client is a Host like any other.
+// [procmgr.Host] over HTTP. [Client] is a Host whose processes run on the machine of
+// the handler. So the tools, and everything else that takes a Manager, work the same
+// through a Client as locally. Handlers and clients can be chained: a Client is a Host
+// like any other, so a handler can serve it.
 //
 //	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{Token: token, Hosts: []string{"build.example"}})
 //	…
@@ -18,19 +18,17 @@
 //
 // # What the network must not change
 //
-// A command runs once. Every start has an ID, so that the client can ask again
-// if an answer is lost. If the caller gives no ID, the client chooses one. A
-// start names the server that it is for. If that server was restarted, the new
-// one runs nothing, and the error is [procmgr.ErrUnknown]. A signal has a key
-// and is sent once.
+// A command runs once. Every start has an ID, so that the client can ask again if an
+// answer is lost. If the caller gives no ID, the client chooses one. A start names the
+// server it is meant for. If that server was restarted, the new one runs nothing, and
+// the error is [procmgr.ErrUnknown]. A signal has an idempotency key and is sent once.
 //
-// Output is the same, byte for byte, as the output of the Host behind the
-// handler. Errors match the same sentinels.
+// Output is byte for byte the output of the Host behind the handler. Errors match the
+// same sentinels.
 //
-// A caller that goes away frees its resources on the server. It stops no
-// process. To stop a process, call Signal with the ID that the caller chose.
-// This also works if the answer to the start never came, and if the start
-// itself arrives later.
+// A caller that disconnects frees its resources on the server, but stops no process. To
+// stop a process, call Signal with the ID that the caller chose. This also works if the
+// answer to the start never came, and if the start itself arrives later.
 //
 // # Retries
 //
@@ -48,10 +46,10 @@
 //	 +---+ pause of 50 ms to 2 s               +----------------------------------> ended
 //	                                              the context of the call
 //
-// A call is unsent until one of its attempts got a connection and no answer. It then
-// stays unsure. A Start or an Input that is given up while it is unsure is
-// [procmgr.ErrUnknown]; one that is unsent has done nothing. The time is
-// ClientOptions.Retry from the first failure on, and begins anew when a wait was cut.
+// A call is unsent until an attempt gets a connection but no answer. From then on it is
+// unsure. A Start or an Input that is given up while unsure is [procmgr.ErrUnknown];
+// one given up while unsent has done nothing. The time limit is ClientOptions.Retry
+// from the first failure on, and begins anew when a wait was cut.
 //
 // # Security
 //
@@ -61,9 +59,9 @@
 // browsers. The handler itself does no TLS: http.Server does it, or a proxy in front of
 // it.
 //
-// This interface keeps chats apart, but the system does not: commands that run
-// as one user can read each other's files and environment. docs/security.md
-// says who is trusted with what.
+// This interface keeps chats apart, but the system does not: commands that run as the
+// same user can read each other's files and environment. docs/security.md describes the
+// trust model.
 //
 // # The wire
 //
@@ -72,9 +70,8 @@
 //
 // # Platforms
 //
-// Handler and client run everywhere; ListenUnix needs a Unix. On Windows, the end
-// of a Command's connection ends the command itself and nothing that it has
-// started. To test your code against them, serve a Local with
-// [net/http/httptest] and run the suite of
+// Handler and client run everywhere; ListenUnix needs a Unix. On Windows, the end of a
+// Command's connection ends only the command itself, not its descendants. To test your
+// code against them, serve a Local with [net/http/httptest] and run the suite of
 // [github.com/toolproc/toolproc/procmgr/proctest].
 package prochttp

@@ -21,9 +21,9 @@ const shutdownTime = 5 * time.Second
 // that a client understands.
 const maxStreams = 1 << 16
 
-// ServeStdio serves a handler to the one client at the other end of stdin and
-// stdout, which comes by [Command]. It is the far side of ssh, docker exec -i,
-// kubectl exec -i and the like:
+// ServeStdio serves a handler to the one client at the other end of stdin and stdout,
+// which connects through [Command]. It is the far side of ssh, docker exec -i, kubectl
+// exec -i and the like:
 //
 //	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{Insecure: true})
 //	…
@@ -31,17 +31,17 @@ const maxStreams = 1 << 16
 //
 // Insecure is right there: the caller was authenticated when it ran the command.
 //
-// It returns when stdin ends, and also when the client has not answered a ping
-// for 5 s, or has not begun to speak HTTP/2 within 15 s, because docker and
-// kubectl leave the command behind if they lose their connection. Then the error
-// is nil. It returns ctx's error after ctx has ended, and requests have had 5 s
-// for their answers. When it returns, no request is in the handler any more. The
-// program should end then: one goroutine may still read stdin.
+// ServeStdio returns nil when stdin ends, and also when the client has not answered a
+// ping for 5 s, or has not begun to speak HTTP/2 within 15 s, because docker and
+// kubectl leave the command behind if they lose their connection. If ctx ends, requests
+// have 5 s for their answers, and ServeStdio returns ctx's error. When it returns, no
+// request is in the handler any more. The program should end then: one goroutine may
+// still read stdin.
 //
 // Nothing else may write to stdout. Log to stderr: [Command] quotes it if the
-// connection fails. From the call on, SIGPIPE no longer ends the program: when
-// the connection is lost, stdout and stderr take no more bytes, and the program
-// still has to close what it serves.
+// connection fails. From the call on, SIGPIPE no longer ends the program, because it
+// still has to close what it serves after the connection is lost and stdout and stderr
+// take no more bytes.
 func ServeStdio(ctx context.Context, handler http.Handler) error {
 	outlivePipes()
 	if err := serveStdio(ctx, handler, os.Stdin, os.Stdout, pingTime+pongTime); err != nil {
@@ -54,8 +54,8 @@ func ServeStdio(ctx context.Context, handler http.Handler) error {
 // that has not begun to speak HTTP/2 after begin, because until then there are no
 // pings.
 func serveStdio(ctx context.Context, handler http.Handler, in io.Reader, out io.Writer, begin time.Duration) error {
-	// Reads of stdin know no deadline, and Close does not end them. A pipe in
-	// between knows both.
+	// Reads of stdin have no deadline, and Close does not end them. A pipe in between
+	// supports both.
 	near, far := net.Pipe()
 	go func() { // ends with stdin
 		_, _ = io.Copy(far, in) // the end of stdin, whatever its reason, is the end of the connection

@@ -25,10 +25,10 @@ import (
 )
 
 // Open starts the program as a launcher, in a session of its own. The launcher starts
-// the keeper, passes its report on and exits. So no program has the keeper as a child
-// and has to wait for it. The keeper inherits only three descriptors: stdin is a pipe
-// with the order, because others can read a program's arguments and environment, and
-// the options can have secrets; stdout is a pipe for the report; stderr is the log.
+// the keeper, passes its report on and exits. So the keeper is not the child of a
+// program that would have to wait for it. It inherits only three descriptors: stdin is
+// a pipe with the order, because others can read a program's arguments and environment,
+// and the options can have secrets; stdout is a pipe for the report; stderr is the log.
 
 const (
 	// envMark is the environment variable by which a program knows what it was started

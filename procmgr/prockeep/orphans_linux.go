@@ -22,9 +22,9 @@ func (o *orphans) adopt() error {
 	return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 }
 
-// reap reaps the orphans that were already zombies at the last look. By then, the code
-// that started a process in this program has waited for it. leads reports whether that
-// wait may still go on.
+// reap reaps the orphans that were already zombies at the last look, because code in
+// this program that started a process has waited for it by then. leads reports whether
+// that wait may still go on.
 func (o *orphans) reap(leads func(pid int) bool) {
 	var info unix.Siginfo
 	if err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil); err != nil || info.Signo == 0 {

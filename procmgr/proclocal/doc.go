@@ -1,11 +1,11 @@
 // Package proclocal runs the processes of a [procmgr.Host] on this machine, in this
-// program: [New] returns a [Local]. Take it first. If processes have to outlive the
-// program, take prockeep; if they run on another machine, prochttp.
+// program: [New] returns a [Local]. Start with it. If processes have to outlive the
+// program, use prockeep; if they run on another machine, prochttp.
 //
-// A process ends with [Local.Close]. How a process lives is in package procmgr.
+// [Local.Close] ends every process. Package procmgr describes the life of a process.
 //
 // The shell is bash if there is one, else sh. Options.Shell sets another one.
-// [Local.Describe] tells which one it is.
+// [Local.Describe] returns the one in use.
 //
 // Every command runs in a session of its own (on Windows: with an invisible console of
 // its own). It has no terminal, its stdin is empty, and its stdout and stderr share one
@@ -15,17 +15,17 @@
 //
 // # The end of the program
 //
-// Close ends every process. On Windows every process ends with the program,
-// however the program ends. Elsewhere a program can die without Close: by a
-// panic, os.Exit or SIGKILL, or by Ctrl-C if it does not handle that (see
-// [Local.Close]). Then it leaves its processes running. They can still work, but
-// a write to stdout or stderr fails, and most of them end at that by SIGPIPE. If
-// your program must not leave any behind, you can use one of these:
+// Close ends every process. On Windows every process ends with the program, however the
+// program ends. Elsewhere a program can die without Close: by a panic, os.Exit or
+// SIGKILL, or by Ctrl-C if it does not handle that (see [Local.Close]). Then its
+// processes keep running. They can still work, but a write to stdout or stderr fails,
+// and SIGPIPE ends most of them. If your program must not leave any behind, use one of
+// these:
 //
-//   - Options.Cgroup: the next New with the same directory ends all that
-//     the dead program left, before it starts anything.
-//   - A supervisor that ends all of a service together with its main process.
-//     systemd does this by default, and so does the end of a container's PID 1.
+//   - Options.Cgroup: the next New with the same directory ends everything that the
+//     dead program left, before it starts anything.
+//   - A supervisor that ends the whole service together with its main process. systemd
+//     does this by default, and so does the end of a container's PID 1.
 //   - Options.OnStart, to write down the pid and the ID of each process.
 //
 // # Platforms
@@ -42,13 +42,12 @@
 // On macOS and the BSDs a process costs a thread, and its members are found by
 // their process group alone.
 //
-// On Windows a process costs a thread. It is a job object: no member can leave
-// it, and all members end with this program, however the program dies. Windows
-// has no signals for a job: Terminate and Interrupt end a process at once, as
-// Kill does, and show as exit codes 143 and 130. To let a program end by itself,
-// ask it in its own way. The shell is the bash of Git for Windows or of MSYS2, or
-// their sh. If there is none, Start says what to install.
+// On Windows a process costs a thread. It is a job object: no member can leave it, and
+// all members end with this program, however the program dies. Windows has no signals
+// for a job: Terminate and Interrupt end a process at once, like Kill, and show as exit
+// codes 143 and 130. For a graceful shutdown, use the program's own way to end it. The
+// shell is the bash of Git for Windows or of MSYS2, or their sh. If there is none,
+// Start says what to install.
 //
-// On other systems New returns an error. A Host on another machine can be
-// used there.
+// On other systems New returns an error, but they can use a Host on another machine.
 package proclocal

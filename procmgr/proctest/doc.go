@@ -1,11 +1,9 @@
-// Package proctest states the contract of a [procmgr.Host], as a suite of tests
-// that any implementation can run. For the tests of an agent it has [Script], a Host
-// without processes.
+// Package proctest states the contract of a [procmgr.Host], as a suite of tests that
+// any implementation can run. To test an agent, use [Script], a Host without processes.
 //
-// Each case of the suite tests one promise of that
-// interface, and only from outside. How a host keeps a promise, and whether it
-// runs commands in this program, behind a network or in containers, does not
-// matter.
+// Each case of the suite tests one promise of the interface, from outside. How a host
+// keeps a promise, and whether it runs commands in this program, behind a network or in
+// containers, does not matter.
 //
 //	func TestHost(t *testing.T) {
 //		proctest.TestHost(t, func(t *testing.T) procmgr.Host {
@@ -15,10 +13,10 @@
 //		})
 //	}
 //
-// The function is called once for each case, and for several cases at a time,
-// so it may not use T.Setenv or T.Chdir. It may return the same host every
-// time, and that host may have other users: a case uses new IDs and chats of
-// its own, and looks at nothing else.
+// The function newHost is called once for each case, concurrently for several cases, so
+// it may not use T.Setenv or T.Chdir. It may return the same host every time, and that
+// host may have other users: a case uses new IDs and chats of its own, and looks at
+// nothing else.
 //
 // # When a case fails
 //
@@ -32,12 +30,12 @@
 //
 //	go test -run 'TestHost/once/attach_while_it_runs' -v
 //
-// If a case fails only now and then, run it with -count 100. Begin with the
-// first group that fails, because the later groups build on it. If the first
-// group fails, no other group runs. Once the cases that have failed took 15 s
-// in all, the others are skipped, so a broken host fails within 30 s: repair what has
-// failed first. No case measures how fast a host is. If a message mentions 8 s or
-// 15 s, something did not happen, or the machine had no time for it.
+// If a case fails only now and then, run it with -count 100. Begin with the first group
+// that fails, because later groups build on it. If the first group fails, no other
+// group runs. Once failed cases have taken 15 s in all, the remaining cases are
+// skipped, so a broken host fails within 30 s: fix the first failures first. No case
+// measures how fast a host is. If a message mentions 8 s or 15 s, something did not
+// happen, or the machine was too slow for it.
 //
 // # What the suite assumes of the host
 //
@@ -60,11 +58,11 @@
 //   - The host itself starts processes, outside of every chat. If it refuses with
 //     ErrInvalid, as one of many machines does, a chat of its own stands in.
 //
-// A case ends every process that it has started and removes every file that it
-// has made, even if it fails. If the host cannot end a process, or if the test program
-// is killed, the process ends within some ten minutes by itself. That takes a shell with
-// read -t, so not dash. Four cases run at once, or fewer with
-// -parallel. On a proclocal.Local all of them take some two seconds.
+// A case ends every process that it has started and removes every file that it has
+// made, even if it fails. If the host cannot end a process, or if the test program is
+// killed, the process ends by itself within some ten minutes. That takes a shell with
+// read -t, so not dash. Four cases run at once, or fewer with -parallel. On a
+// proclocal.Local the whole suite takes some two seconds.
 //
 // # What the suite does not test
 //
