@@ -164,9 +164,11 @@ type Output struct {
 // Only two kinds of times count as equal. One is a date with a time of day, or a time
 // of day, at the beginning of a line, if it moved by as much as the starts of the two
 // processes are apart. The other is the duration at the end of a test runner's line, if
-// it hardly moved. docs/output.md lists the forms that a proclocal.Local recognizes.
+// it hardly moved. [docs/output.md] lists the forms that a proclocal.Local recognizes.
 // Any other number, such as a count, a size, a port or a pid, may be the answer, so it
 // differs.
+//
+// [docs/output.md]: https://github.com/toolproc/toolproc/blob/main/docs/output.md
 type Changes struct {
 	// Same reports that every line is the same, in the same order, but for times, and
 	// Times counts the lines that are the same but for a time.

@@ -37,8 +37,11 @@
 // With -view, serve prints the URL of a page too, on which a person of that machine
 // sees the processes: see package procview.
 //
-// docs/remote.md shows the ways, and docs/security.md says who is trusted with
+// [docs/remote.md] shows the ways, and [docs/security.md] says who is trusted with
 // what.
+//
+// [docs/remote.md]: https://github.com/toolproc/toolproc/blob/main/docs/remote.md
+// [docs/security.md]: https://github.com/toolproc/toolproc/blob/main/docs/security.md
 package main
 
 import (

@@ -24,8 +24,10 @@ import "golang.org/x/xerrors"
 //	a Unix socket with a path, such as
 //	docker.sock, without UnixSockets              not stopped  stopped
 //
-// docs/security.md has all that was tried. Signals are stopped since Linux 6.15, or with
+// [docs/security.md] has all that was tried. Signals are stopped since Linux 6.15, or with
 // its fix in an older version.
+//
+// [docs/security.md]: https://github.com/toolproc/toolproc/blob/main/docs/security.md
 func New(p Policy) (*Box, error) {
 	b, err := open(p)
 	if err != nil {

@@ -71,7 +71,7 @@ const (
 	// elsewhere, a hard link, is reached by that.
 	//
 	// Without UnixSockets, commands have no Unix sockets but pairs that are connected to
-	// each other. docs/security.md names programs that do not work so.
+	// each other. [docs/security.md] names programs that do not work so.
 	//
 	// Commands have no capability, also as root: they can change no file of another user,
 	// and make none theirs. As root they can change the mode of devices such as /dev/null,
@@ -82,5 +82,7 @@ const (
 	//
 	// If signal n ends a shell, the exit code is 128+n, and [procmgr.Process].Signal is
 	// "": it is a program in front of the shell that is waited for.
+	//
+	// [docs/security.md]: https://github.com/toolproc/toolproc/blob/main/docs/security.md
 	Boundary
 )

@@ -13,8 +13,10 @@
 // and then type {"name":"execute","arguments":{"command":"hostname"}}.
 //
 // The token is in a file, because everybody on a machine can read the arguments
-// of a program. docs/security.md says what the token protects from, and what it
+// of a program. [docs/security.md] says what the token protects from, and what it
 // does not protect from.
+//
+// [docs/security.md]: https://github.com/toolproc/toolproc/blob/main/docs/security.md
 package main
 
 import (

@@ -13,7 +13,7 @@
 //
 // Anything with a stdin and a stdout is a way to another machine: ssh, docker exec -i,
 // kubectl exec -i. [Command] turns such a command into a connection for
-// ClientOptions.Dial, and [ServeStdio] is its far side. docs/remote.md says which ways
+// ClientOptions.Dial, and [ServeStdio] is its far side. [docs/remote.md] says which ways
 // were tried.
 //
 // # What the network must not change
@@ -60,13 +60,13 @@
 // it.
 //
 // This interface keeps chats apart, but the system does not: commands that run as the
-// same user can read each other's files and environment. docs/security.md describes the
+// same user can read each other's files and environment. [docs/security.md] describes the
 // trust model.
 //
 // # The wire
 //
-// docs/protocol.md describes every request and answer, for clients in other
-// languages. docs/remote.md lists the limits of a reverse proxy that matter.
+// [docs/protocol.md] describes every request and answer, for clients in other
+// languages. [docs/remote.md] lists the limits of a reverse proxy that matter.
 //
 // # Platforms
 //
@@ -74,4 +74,8 @@
 // Command's connection ends only the command itself, not its descendants. To test your
 // code against them, serve a Local with [net/http/httptest] and run the suite of
 // [github.com/toolproc/toolproc/procmgr/proctest].
+//
+// [docs/remote.md]: https://github.com/toolproc/toolproc/blob/main/docs/remote.md
+// [docs/security.md]: https://github.com/toolproc/toolproc/blob/main/docs/security.md
+// [docs/protocol.md]: https://github.com/toolproc/toolproc/blob/main/docs/protocol.md
 package prochttp

@@ -46,5 +46,7 @@
 //
 // Linux, macOS and the BSDs. Elsewhere Open returns [errors.ErrUnsupported], and Main
 // does nothing. To test a program that opens a keeper, call Main first in TestMain, set
-// Options.Idle to some seconds, and call Stop. docs/keeper.md says what survives what.
+// Options.Idle to some seconds, and call Stop. [docs/keeper.md] says what survives what.
+//
+// [docs/keeper.md]: https://github.com/toolproc/toolproc/blob/main/docs/keeper.md
 package prockeep
