@@ -26,7 +26,7 @@
 //
 // # Results
 //
-// A result is that of package toolset. In its Report are Success, Error, Denied, Output,
+// A result is a [toolset.Result]. Its Report has Success, Error, Denied, Output,
 // NextOffset and Notes. Content has the facts for the model, in Options.Format. In JSON the
 // object has
 //
@@ -50,7 +50,7 @@
 //
 // output of edit_files has, for each file, a line with its path, and then the lines
 // that have changed with two around them, never the whole file. A line with ... alone
-// stands between those that are apart.
+// separates lines that are not adjacent.
 //
 // Values of secrets that the Files know are masked, [withheld: NAME], and a note names
 // them. A text that would write such words into a file is refused.

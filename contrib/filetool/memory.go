@@ -22,7 +22,7 @@ type memory struct {
 	mu    sync.Mutex        // guards the fields below
 	where map[string]string // the path of a file by a path of a call
 	files map[string]*file  // by their paths
-	order []string          // their paths, those that were shown last at the end
+	order []string          // their paths, the most recently shown last
 }
 
 // A file is what is remembered of one.

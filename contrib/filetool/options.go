@@ -9,19 +9,19 @@ import (
 )
 
 // Options configures a [Set]. The zero value of every field is its default. The
-// fields mean the same as those of toolset.Options.
+// fields mean the same as in toolset.Options.
 type Options struct {
 	// Format is the form of a result: toolset.FormatJSON by default.
 	Format toolset.Format
 	// Limit is how long a result may be; its Bytes count the result as the model
-	// reads it. 0 is no other limit than that of read_file.
+	// reads it. 0 is no other limit than read_file's own.
 	Limit headtail.Limits
 	// CountTokens counts the tokens of a text as the model does. If it is nil, two
 	// bytes count as a token. If it panics, they do too. It must be safe for
 	// concurrent use.
 	CountTokens func(text string) int
 	// Names maps this package's names of the tools to the host's, such as
-	// {"read_file": "view"}. A mistake in it is told by every call, as by that of
+	// {"read_file": "view"}. A mistake in it is told by every call, as with
 	// toolset.Options.
 	Names map[string]string
 	// Approve decides whether a call may do its work, as in toolset.Options. It is

@@ -17,7 +17,7 @@ import (
 // A report is a result that a tool is making.
 type report struct {
 	toolset.Report
-	// That of the tool that was called, if it has done its work.
+	// The result of the tool that was called, if it has done its work.
 	read    *procfile.ReadResult
 	written *procfile.WriteResult
 	edited  *procfile.EditResult

@@ -41,7 +41,7 @@ func (s *Set) read(ctx context.Context, c toolset.Call) report {
 	s.showRead(path, &rep)
 	rep.shown = func(r report) {
 		if r.read.Partial {
-			return // nobody has seen all of it
+			return // it was not read to its end
 		}
 		s.memory.saw(path, r.read.FileInfo, false, procfile.Hunk{From: r.read.From, Lines: r.read.Lines})
 	}

@@ -54,8 +54,9 @@ type ClientOptions struct {
 }
 
 // Client is the [procfile.Files] of a handler. It is safe for concurrent use. Errors match
-// those of the Files behind the handler. If the handler refuses the caller, the error is
-// [procmgr.ErrRefused]; if there is none at the URL, [errors.ErrUnsupported].
+// the same sentinels as with the Files behind the handler. If the handler refuses the
+// caller, the error is [procmgr.ErrRefused]; if there is none at the URL,
+// [errors.ErrUnsupported].
 type Client struct {
 	base      string // URL without a slash at its end
 	token     string

@@ -138,8 +138,8 @@ func (c *change) lock(ctx context.Context, places ...place) error {
 // tempName begins the names of files that are written and not yet in their places.
 const tempName = ".toolproc-"
 
-// sweep removes what another program has left that was killed before a rename. Whoever
-// writes in the directory has its lock, and that is this one.
+// sweep removes what another program has left that was killed before a rename. Every
+// writer in the directory takes its lock, and this one holds it.
 func (d *folder) sweep() {
 	names, _ := d.file.Readdirnames(mostNames) // of a larger directory, a part
 	for _, name := range names {
@@ -270,7 +270,7 @@ func (c *change) takeBack(placed []*staged, err error) error {
 // mostKeys is how many answers are remembered by their keys.
 const mostKeys = 1024
 
-// answers are those to requests that have a key. Whoever has the turn of the Local has them.
+// answers are the answers to requests with a key. The turn of the Local guards them.
 type answers struct {
 	all   map[string]keyedAnswer
 	order []string // oldest first

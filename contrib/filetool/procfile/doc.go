@@ -1,6 +1,6 @@
 // Package procfile reads, writes and edits the text files of one machine, for a
 // program that lets a model do so. [Files] is the contract. [Local] is the files
-// of this machine, and the Client of package filehttp those of another one. The
+// of this machine, and the Client of package filehttp the files of another one. The
 // tools for a model are in contrib/filetool.
 //
 // # What can be relied on
@@ -25,10 +25,10 @@
 // Extended attributes, access control lists and further hard links of a file are
 // lost when it is written, since the new file is another one; the result says so. A file
 // that no new one can replace, such as a mount point, is refused with ErrUnsupported of
-// package errors. On Windows, owner and
-// access control list are those of a new file. A file of another user that this
-// program could not give back to them is refused. The values of secrets are masked
-// in results as they are, and not in other forms such as base64; that is no boundary.
+// package errors. On Windows, a file that is written gets the owner and access control
+// list of a new one. A file of another user that this program could not give back to
+// them is refused. The values of secrets are masked in results as they are, and not in
+// other forms such as base64; that is no boundary.
 //
 // A program that is killed in the middle of a write leaves a file .toolproc-*.tmp in the
 // directory, until the next write there removes it. Where directories have no locks, as on

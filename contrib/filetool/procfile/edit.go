@@ -135,7 +135,7 @@ func (c *change) apply(ctx context.Context, e *edited, set secrets) (err error) 
 	return set.checkMarkers(e.before, e.after)
 }
 
-// around is how many lines a hunk has before and behind those that have changed.
+// around is how many lines of context a hunk has before and after the changed lines.
 const around = 2
 
 // show adds the hunks of a file that was edited. They take at most room bytes, and

@@ -17,7 +17,7 @@ import (
 //     LocalOptions.Root, or what a rule of LocalOptions.Sandbox forbids,
 //   - procmgr.ErrInvalid a request that can never work,
 //   - procmgr.ErrLimit a file that is too large, or a disk that is full,
-//   - procmgr.ErrUnknown a write of which nobody can tell whether it was done.
+//   - procmgr.ErrUnknown a write that may or may not have been done.
 //
 // After any error but the last, nothing was written.
 var (

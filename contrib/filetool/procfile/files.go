@@ -173,7 +173,7 @@ const Absent = "absent"
 
 // An EditRequest has edits of files. All of them are done, or none.
 type EditRequest struct {
-	Key   string     `json:"key,omitempty"` // as that of a WriteRequest
+	Key   string     `json:"key,omitempty"` // as in a WriteRequest
 	Files []FileEdit `json:"files"`
 }
 
@@ -181,7 +181,7 @@ type EditRequest struct {
 // left.
 type FileEdit struct {
 	Path    string `json:"path"`
-	Version string `json:"version,omitempty"` // as that of a WriteRequest
+	Version string `json:"version,omitempty"` // as in a WriteRequest
 	Edits   []Edit `json:"edits"`
 }
 
@@ -233,7 +233,7 @@ type EditedFile struct {
 	Redacted []string `json:"redacted,omitempty"`
 }
 
-// A Hunk is some lines of a file after the edits, with those that have changed.
+// A Hunk is some lines of a file after the edits: changed lines and their context.
 type Hunk struct {
 	From  int64  `json:"from"` // the number of the first line
 	Lines []Line `json:"text"`

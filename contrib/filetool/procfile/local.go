@@ -28,10 +28,10 @@ type LocalOptions struct {
 	// it, which no rule has. On Linux a link that is changed in the middle of a call leads
 	// to nothing that is protected or hidden; elsewhere it may.
 	Sandbox *procmgr.SandboxRules
-	// Redact has values that are masked in results, besides those that envpolicy's default
-	// policy withholds from commands: of the variables of this program that look like
-	// secrets, values and lines of 16 bytes or more. A value is masked as it is, and in no
-	// other form, such as base64. A Value of fewer than 4 bytes is procmgr.ErrInvalid.
+	// Redact has values that are masked in results, besides the ones that envpolicy's
+	// default policy withholds from commands: of the variables of this program that look
+	// like secrets, values and lines of 16 bytes or more. A value is masked as it is, and in
+	// no other form, such as base64. A Value of fewer than 4 bytes is procmgr.ErrInvalid.
 	Redact []Secret
 }
 

@@ -23,7 +23,7 @@ const (
 // secrets are the values that are masked.
 type secrets []Secret
 
-// secrets returns the values of LocalOptions.Redact, and those that envpolicy's default
+// secrets returns the values of LocalOptions.Redact, and the ones that envpolicy's default
 // policy withholds from commands.
 func (l *Local) secrets() secrets {
 	env := os.Environ()
@@ -55,7 +55,7 @@ type maskedSpan struct {
 	name     string
 }
 
-// find returns where values are in a text, in order. Of those that overlap it makes one.
+// find returns where values are in a text, in order. It merges overlapping ones.
 func (s secrets) find(text []byte) (all []maskedSpan) {
 	for _, secret := range s {
 		for at := 0; ; {
@@ -101,9 +101,9 @@ func marker(name string) string { return "[withheld: " + name + "]" }
 // cutMark is what [Line.String] has in the place of the rest of a line.
 var cutMark = regexp.MustCompile(`… \[\d+ bytes more\]`)
 
-// checkMarkers refuses a text in which words stand that stand for a value, or for a part
-// of a line: whoever wrote it has read them in the place of that, and would write them
-// there.
+// checkMarkers refuses an edit that adds a marker for a secret, for the rest of a long line
+// or for a byte that is no text: its author has read the marker in place of the original,
+// and would overwrite the original with it.
 func (s secrets) checkMarkers(before, after string) error {
 	if marks := cutMark.FindAllString(after, -1); len(marks) > len(cutMark.FindAllString(before, -1)) {
 		return xerrors.Errorf("%q stands for the rest of a long line, and these words would be written in its place: change that line by an edit that leaves its end out, or by a command: %w", marks[0], procmgr.ErrInvalid)

@@ -168,8 +168,8 @@ const (
 	// maxUnsized is how much is read of a file that says that it is empty, as those do
 	// in which the kernel describes itself, in bytes.
 	maxUnsized = MaxEdit
-	// readTime is how long a file is read, and waitTime how long one of which a read may
-	// wait, as /proc/kmsg.
+	// readTime is how long a file is read, and waitTime how long one whose reads may block,
+	// such as /proc/kmsg.
 	readTime = 10 * time.Second
 	waitTime = time.Second
 )

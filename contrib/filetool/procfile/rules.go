@@ -10,8 +10,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// rules are those of a sandbox: paths without links. Of two rules, that of the inner
-// path counts.
+// rules are the rules of a sandbox, as paths without links. Of two rules, the one with the
+// inner path counts.
 type rules struct{ write, protect, hide []string }
 
 // resolve returns the paths of an option without links.

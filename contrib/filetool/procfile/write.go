@@ -43,7 +43,7 @@ func (c *change) write(ctx context.Context, req WriteRequest) (res WriteResult, 
 	if err := c.lock(ctx, p); err != nil {
 		return res, err
 	}
-	// Only now nobody else writes there.
+	// Other writers are locked out only now.
 	old, err := c.current(ctx, p)
 	if err != nil {
 		return res, err

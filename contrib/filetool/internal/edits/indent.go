@@ -3,8 +3,8 @@ package edits
 import "strings"
 
 // An indents puts the indentation of a file into lines that a model has indented in
-// its own way. It learns it from the lines of the search, of which the file has each
-// one in its own way.
+// its own way. It learns how from the lines of the search, by the indentation that the
+// file has on the same lines.
 type indents struct {
 	model *block
 	file  text
@@ -75,8 +75,9 @@ func (in *indents) line(j int) string {
 	return in.of(own, j) + line[len(own):]
 }
 
-// of returns the file's indentation for one of the model's: that of a line with the same
-// one, or levels more than the deepest of those above it, or less than the highest below.
+// of returns the file's indentation for one of the model's. It uses a line of the search
+// with the same indentation, or adds levels to the deepest shallower line, or removes
+// levels from the shallowest deeper one.
 func (in *indents) of(own string, about int) string {
 	var best pair
 	most, far := 0, 0

@@ -25,7 +25,7 @@ var (
 	ErrAmbiguous = errors.New("text found several times")
 )
 
-// An Edit replaces text. Its fields are those of Edit in package procfile.
+// An Edit replaces text. Its fields are as in procfile.Edit.
 type Edit struct {
 	Search, Replace string
 	All             bool
@@ -267,8 +267,8 @@ func (t text) numbers(pieces []piece) string {
 // mostAmbiguous is how many places are counted if there may be one alone.
 const mostAmbiguous = 1000
 
-// exact returns the places at which the search is as it is: those to replace if all
-// are to be, and otherwise all of them, also those that overlap.
+// exact returns the exact matches of the search: without overlaps if all are to be
+// replaced, and otherwise with the overlapping ones.
 func (t text) exact(search, replace string, all bool) (pieces []piece, err error) {
 	for i := 0; ; {
 		n := strings.Index(t.plain[i:], search)

@@ -58,7 +58,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// Long texts with few differences are paired as far as they are equal, and those that have
+// Long texts with few differences are paired as far as they are equal, and texts with
 // nothing in order take bounded time.
 func TestOfLongTexts(t *testing.T) {
 	t.Parallel()
