@@ -116,7 +116,7 @@ func (j *jobs) call(_ context.Context, args []string) ([]string, error) {
 		return []string{awaitAll}, nil
 	case args[0] == "echo" && (len(args) == 1 || !strings.HasPrefix(args[1], "-")):
 		// A line in one write, as every sh has it: the interpreter's echo takes
-		// several, and whoever reads sees parts of it.
+		// several, and a reader may see parts of it.
 		return []string{"printf", `%s\n`, strings.Join(args[1:], " ")}, nil
 	}
 	return args, nil

@@ -148,8 +148,8 @@ func TestIdleConnectionsAreCut(t *testing.T) {
 	require.Positive(t, cut.cuts)
 }
 
-// A wait outlives ten servers in a row, each of which is gone after a while,
-// even if the time of the retries is used up before that.
+// A wait outlives ten servers in a row that are each gone after a while, even if
+// the time of the retries is used up before that.
 func TestWaitOutlivesItsServers(t *testing.T) {
 	t.Parallel()
 	local := newLocal(t, nil)

@@ -61,7 +61,7 @@ func ask(t testing.TB, h http.Handler, r *http.Request) (status int, code string
 	return w.Code, body.Code
 }
 
-// endpoints has one request for each endpoint. Those of one process come last.
+// endpoints has one request for each endpoint, with the single-process ones last.
 var endpoints = []struct{ path, body string }{
 	{"/start", `{"command":"true"}`},
 	{"/list", `{}`},

@@ -158,8 +158,7 @@ func hangUp(w http.ResponseWriter, bytes []byte) {
 	conn.Close()
 }
 
-// A cutter forwards connections and cuts those that are silent for a while, as
-// load balancers do.
+// A cutter forwards connections and cuts idle ones, as load balancers do.
 type cutter struct {
 	url  string
 	mu   sync.Mutex

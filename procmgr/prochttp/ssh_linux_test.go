@@ -51,7 +51,7 @@ func TestHeldSSHSaysWhy(t *testing.T) {
 }
 
 // kubectl exec loses its connection, and answers 0. The client does not take that
-// for success, and the far side ends because nobody answers its pings.
+// for success, and the far side ends because its pings get no answer.
 func TestHeldLostExec(t *testing.T) {
 	testenv.Held(t)
 	t.Parallel()

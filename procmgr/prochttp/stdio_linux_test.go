@@ -26,7 +26,7 @@ import (
 )
 
 // toFarSide returns the command of a far side. before are the words in front of
-// it, such as those of ssh.
+// it, such as an ssh command.
 func toFarSide(t testing.TB, before ...string) []string {
 	t.Helper()
 	self, err := os.Executable()

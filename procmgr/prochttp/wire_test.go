@@ -40,8 +40,8 @@ func TestDescribeAfterARestart(t *testing.T) {
 
 type spanKey struct{}
 
-// What Inject adds for the context of a call is in each request of it, and the context of
-// the Host's call is that of the request.
+// What Inject adds for the context of a call is in each request of it, and the Host is
+// called with the context of the request.
 func TestInject(t *testing.T) {
 	var reached []string
 	handler := newHandler(t, &actor{t: t,

@@ -59,7 +59,7 @@ func BenchmarkStarts(b *testing.B) {
 }
 
 // List while sixteen callers start processes, beside the copy of as large a map
-// under a mutex that nobody else wants. One goroutine calls both in turn.
+// under an uncontended mutex. One goroutine calls both in turn.
 func BenchmarkListUnderLoad(b *testing.B) {
 	l := newLocal(b, &proclocal.Options{Retain: passing})
 	var mu sync.Mutex

@@ -14,8 +14,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
-// plainest is a shell that takes little time itself: that of bash would hide what
-// a start costs.
+// plainest is a shell that takes little time itself. The startup of bash would
+// hide what a start costs.
 var plainest = []string{"sh", "-c"}
 
 // A whole command, beside the plainest way to run it.

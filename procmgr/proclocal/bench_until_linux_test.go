@@ -47,7 +47,7 @@ var waitedFor = []string{
 // caller its own. The turns of a pattern are spread over the whole run, and its
 // figure is the middle one of their ratios to the captures before and after
 // them. x-least is the slowest pattern, x-ten has ten callers with a pattern
-// each, and x-near a log of which each line almost matches.
+// each, and x-near a log whose lines all almost match.
 func BenchmarkCaptureUntil(b *testing.B) {
 	blocks, turnsEach := 128<<20/block, 9
 	if testing.Short() {

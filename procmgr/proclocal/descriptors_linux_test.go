@@ -200,7 +200,7 @@ func TestNoProcessLeft(t *testing.T) {
 		})
 	}
 	all.Wait()
-	// The limit is a user's, and root has none. Nobody else is this user.
+	// The limit is a user's, and root has none. No other process has this user ID.
 	uid := 1<<20 + os.Getpid()
 	require.NoError(t, syscall.Setgroups(nil))
 	require.NoError(t, syscall.Setgid(uid))

@@ -212,8 +212,8 @@ func TestHostWithoutDescriptors(t *testing.T) {
 	}
 }
 
-// A new manager removes the logs of a host that was killed, and leaves those of
-// the living and everything else in the directory alone.
+// A new manager removes the logs of a host that was killed, and leaves the logs of
+// live hosts and everything else in the directory alone.
 func TestLogsOfAKilledHost(t *testing.T) {
 	if inProgram(t) {
 		l := newLocal(t, &proclocal.Options{LogDir: os.Getenv("LOGS")})

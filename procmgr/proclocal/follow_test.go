@@ -137,7 +137,7 @@ func (p *printer) Output(_ context.Context, id string, req procmgr.OutputRequest
 // asText is what a text shows of bytes.
 func asText(b []byte) string { return strings.Map(func(r rune) rune { return r }, string(b)) }
 
-// checkFollow follows a stream of which everything is known.
+// checkFollow follows a stream with known content.
 func checkFollow(t *testing.T, data []byte, head, tail, limit, piece int) {
 	p := &printer{buf: headtail.New(head, tail)}
 	for rest := data; len(rest) > 0; {

@@ -40,7 +40,7 @@ func TestLogOnAFullDisk(t *testing.T) {
 }
 
 // The manager does not read a file that a command has put in the place of its
-// log, and nobody has to wait for it.
+// log, and no call blocks on it.
 func TestLogThatWasReplaced(t *testing.T) {
 	for name, replace := range map[string]func(path, other string) error{
 		"a FIFO":      func(path, _ string) error { return unix.Mkfifo(path, 0o600) },

@@ -29,8 +29,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// goroutines returns the goroutines of this package and of the packages below
-// it, without those that wait for whatever comes next in a Local.
+// goroutines returns the stacks of goroutines that run code of procmgr or of its
+// internal packages.
 func goroutines() string { return leftover.Goroutines("toolproc/procmgr") }
 
 // newLocal returns a Local that the test closes, and that must end clean.

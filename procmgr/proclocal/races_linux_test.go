@@ -83,7 +83,7 @@ func manyStarts(t *testing.T, starts int) {
 				}
 				select {
 				case done <- i:
-				default: // nobody is free to look at it
+				default: // no receiver is free to look at it
 				}
 			}
 		})

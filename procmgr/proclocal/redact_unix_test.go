@@ -20,8 +20,8 @@ import (
 
 const token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
 
-// The values of the host's variables that look like secrets are masked, whoever lets
-// them through, and words are not.
+// The values of the host's variables that look like secrets are masked, whichever policy
+// lets them through, and words are not.
 func TestRedactEnvironment(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("GITHUB_TOKEN", token)
@@ -118,7 +118,7 @@ func TestRedactPrompt(t *testing.T) {
 }
 
 // A screen shows no value, though it goes on in the next row. An escape
-// sequence or a redraw in its midst helps nobody.
+// sequence or a redraw in its midst does not reveal it.
 func TestRedactScreen(t *testing.T) {
 	l := newLocal(t, &proclocal.Options{Redact: []proclocal.Secret{{Name: "TOKEN", Value: token}}})
 	out := start(t, l, procmgr.StartRequest{

@@ -123,8 +123,8 @@ func TestTombstone(t *testing.T) {
 	require.ErrorIs(t, l.Chat("b").Signal(t.Context(), "x", procmgr.Interrupt), procmgr.ErrNotFound)
 }
 
-// A chat that spends IDs without end pushes out its own IDs, and not those of
-// another chat.
+// A chat that spends IDs without end pushes out its own IDs, and not another
+// chat's.
 func TestTombstonesAreSharedFairly(t *testing.T) {
 	l := newLocal(t, &proclocal.Options{Retain: time.Nanosecond})
 	modest, greedy := l.Chat("modest"), l.Chat("greedy")

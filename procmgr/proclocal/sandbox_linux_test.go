@@ -43,7 +43,7 @@ func (b *box) Rules() procmgr.SandboxRules { return b.rules }
 func (b *box) Environ() []string           { return b.environ }
 func (b *box) Wraps() bool                 { return b.wraps }
 
-// A Sandbox gets the shell and the command, and the dialect stays that of
+// A Sandbox gets the shell and the command, and the dialect still follows
 // Options.Shell.
 func TestSandboxArgv(t *testing.T) {
 	b := &box{

@@ -99,7 +99,7 @@ func TestShellWrappers(t *testing.T) {
 }
 
 // checkReach shows that signals reach a command and its background processes,
-// including those that have left its session.
+// even if these have left its session.
 func checkReach(t *testing.T, l *proclocal.Local) {
 	t.Helper()
 	for _, sig := range []procmgr.Signal{procmgr.Terminate, procmgr.Kill} {

@@ -69,7 +69,7 @@ func TestLost(t *testing.T) {
 	t.Log("the manager was always first")
 }
 
-// In a pipeline the exit code is that of the last command. The counter of the process's
+// A pipeline has the exit code of its last command. The counter of the process's
 // own cgroup tells that another one was killed, or one that the shell has not waited for.
 func TestOOMInPipeline(t *testing.T) {
 	if !inProgram(t) {

@@ -215,7 +215,7 @@ func TestTerminalLimit(t *testing.T) {
 	}
 }
 
-// A program that does not read keeps nobody from typing for ever, and is ended
+// A program that does not read its input blocks no caller forever, and is ended
 // as any other.
 func TestTerminalIsFull(t *testing.T) {
 	l := newLocal(t, nil)
