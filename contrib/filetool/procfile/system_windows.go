@@ -32,8 +32,8 @@ func links(os.FileInfo) uint64 { return 1 }
 // renameTime is how long a rename is tried.
 const renameTime = 2 * time.Second
 
-// rename retries while another program has the file open, because Windows then does not
-// allow its name to be taken.
+// rename retries while the file is open anywhere, because Windows then does not allow its
+// name to be taken.
 func rename(root *os.Root, from, to string) error {
 	for began, pause := time.Now(), time.Millisecond; ; pause *= 2 {
 		err := root.Rename(from, to)
