@@ -118,8 +118,8 @@ func TestSwapped(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(outside, "a"))
 }
 
-// If the host has made a directory anew, the rules are those of the new one. If it has
-// made it a link, nothing is started.
+// If the host has recreated a directory, the rules apply to the new one. If it has
+// replaced it with a link, nothing is started.
 func TestMadeAnew(t *testing.T) {
 	parent := t.TempDir()
 	dir := filepath.Join(parent, "work")

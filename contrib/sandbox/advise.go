@@ -12,7 +12,7 @@ import (
 
 // Advise returns a function for [toolset.Options.Advise]. If a command has failed and a
 // rule may be why, its note says which rule, so that the model looks for no way around
-// it. The rules are those of [Box.Rules], or of the Description of a manager on another
+// it. The rules come from [Box.Rules], or from the Description of a manager on another
 // machine. The note is concluded from what the command printed, so it proves nothing.
 func Advise(rules procmgr.SandboxRules) func(toolset.Report) []string {
 	return func(r toolset.Report) []string {

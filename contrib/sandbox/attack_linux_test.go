@@ -24,7 +24,7 @@ type verdict string
 const (
 	stops  verdict = "stopped"
 	passes verdict = "not stopped"
-	// Since Linux 6.16 whoever may measure all processes also reads their memory maps.
+	// Since Linux 6.16, the right to profile all processes includes their memory maps.
 	stopsUser verdict = "stopped, but not as root"
 	stopsRoot verdict = "stopped, but not as an ordinary user"
 )
@@ -155,8 +155,8 @@ func types(s *scene) error {
 	return call(unix.SYS_IOCTL, uintptr(fd), unix.TIOCSTI, uintptr(unsafe.Pointer(&letter[0])))
 }
 
-// dial sends a byte to a server and waits for its answer; that of TCP is that it takes
-// the connection.
+// dial connects to a server. Because UDP always connects, there it sends a byte and waits
+// for the answer.
 func dial(network, address string, multipath bool) error {
 	var d net.Dialer
 	d.SetMultipathTCP(multipath)

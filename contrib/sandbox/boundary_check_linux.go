@@ -65,8 +65,8 @@ func (e *boundary) probes(p *Policy) []probe {
 	kinds := map[string]string{"user": "Level Boundary", "mnt": "Level Boundary", "ipc": "Level Boundary"}
 	if p.Network == NoNetwork {
 		kinds["net"] = "NoNetwork"
-		// Without another device, a command reaches nobody by any protocol: TCP, MPTCP, UDP
-		// and what the kernel will have.
+		// Without another device, a command reaches nothing outside by any protocol: TCP,
+		// MPTCP, UDP and what the kernel will have.
 		probes = append(probes, probe{"NoNetwork", "there is a network device besides the loopback",
 			"while read -r name _; do case $name in lo:* | Inter-* | face*) ;; *) exit 0 ;; esac; done < /proc/self/net/dev || exit 0; exit 1", nil})
 	}

@@ -53,7 +53,7 @@ func boundaryFilter(tid int, p *Policy) []bpf.Instruction {
 				bpf.RetConstant{Val: refused})...)
 		}
 	}
-	// Commands set limits of themselves alone, and read those of others.
+	// Commands can read the limits of other processes, but set only their own.
 	set := func(half uint32) bpf.Instruction {
 		return bpf.LoadAbsolute{Off: offsetArgs + 8*2 + half, Size: 4}
 	}

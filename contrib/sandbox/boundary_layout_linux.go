@@ -116,7 +116,7 @@ func newLayout(p *Policy, temp string) (*layout, error) {
 	return l, makeStarter(l.starter(), writeRules(l.writes()))
 }
 
-// isGitConfig reports whether a path is that of the file that Protect may have.
+// isGitConfig reports whether path is a .git/config, the only file that Protect may have.
 func isGitConfig(path string) bool {
 	return filepath.Base(path) == "config" && filepath.Base(filepath.Dir(path)) == ".git"
 }
@@ -157,7 +157,7 @@ func within(path string, dirs []string) bool {
 	return slices.ContainsFunc(dirs, func(dir string) bool { return below(path, dir) })
 }
 
-// isOwned reports whether a path is that of a directory of the box, or below one.
+// isOwned reports whether path is a directory of the box, or below one.
 func (l *layout) isOwned(path string) bool {
 	return slices.ContainsFunc(l.owned, func(o ownedDir) bool { return below(path, o.path) })
 }
@@ -367,7 +367,7 @@ func systemMounts() (args []string) {
 	return append(args, "--ro-bind", "/proc", "/proc", "--ro-bind", "/sys", "/sys", "--symlink", "/run", "/var/run")
 }
 
-// isDirectory reports what a path of which no part is a symbolic link is.
+// isDirectory reports whether path is a directory. path must not contain symlinks.
 func isDirectory(path string) (bool, error) {
 	fd, _, err := openExactly(path, false)
 	if err != nil {

@@ -11,13 +11,14 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// boundary is the Level Boundary. By bubblewrap, each command gets namespaces of users
-// and of mounts. Those that bubblewrap makes would get what is mounted outside later, so
-// unshare makes private ones for it. Before that it enters those that all commands of a box share: of IPC,
-// of network, and of users, to which the other two belong.
+// boundary is the Level Boundary. Each command gets its own user and mount namespaces from
+// bubblewrap. Later mounts of the host would propagate into these, so bubblewrap runs in
+// private ones made by unshare. Before that, nsenter enters the namespaces that all
+// commands of a box share: IPC, network with NoNetwork, and the user namespace that owns
+// them.
 //
-// No process holds the shared ones: this program has them open. A command finds them in
-// /proc at the kept thread, the only part of this program that it may look at.
+// No process holds the shared namespaces: this program has them open. A command finds
+// them in /proc at the kept thread, the only part of this program that it may look at.
 type boundary struct {
 	programs programs
 	spaces   []space

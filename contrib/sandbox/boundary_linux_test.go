@@ -202,7 +202,7 @@ func TestBoundarySwapped(t *testing.T) {
 }
 
 // A server of one command answers in the next, can be waited for and ended in others,
-// and nobody else is on its network.
+// and its network is cut off from the host's.
 func TestBoundaryServer(t *testing.T) {
 	programs(t, "python3")
 	dir := visibleDir(t)
@@ -293,8 +293,8 @@ func TestBoundarySignals(t *testing.T) {
 	require.Contains(t, out.Text, "got")
 }
 
-// Commands reach each other, and nobody else, neither by a signal nor by what belongs to
-// a user and to no namespace.
+// Commands reach each other, but no other process, neither by a signal nor by what
+// belongs to a user and to no namespace.
 func TestBoundaryProcesses(t *testing.T) {
 	programs(t, "python3", "prlimit")
 	l := newBoundary(t, sandbox.Policy{})
@@ -382,8 +382,8 @@ __attribute__((constructor)) static void load(void) {
 	require.NotContains(t, string(text), "outside")
 }
 
-// Commands make no Unix sockets but connected pairs, whatever their path is and whoever
-// has made it, and what needs pairs alone works.
+// Commands make no Unix sockets except connected pairs, regardless of a socket's path and
+// its creator. Programs that only need pairs work.
 func TestBoundarySockets(t *testing.T) {
 	programs(t, "python3")
 	dir := visibleDir(t)

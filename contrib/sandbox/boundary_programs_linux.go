@@ -13,7 +13,7 @@ import (
 	"golang.org/x/xerrors"
 )
 
-// programs are those that Boundary runs in front of a shell, with absolute paths.
+// programs are the absolute paths of what Boundary runs in front of a shell.
 type programs struct{ bwrap, nsenter, unshare, env, sh string }
 
 // findPrograms returns an error that names the package of the first program that is
@@ -35,7 +35,7 @@ func findPrograms(write []string) (programs, error) {
 			return p, &lack{"Level Boundary", "PATH has no program " + need.name + " that commands cannot replace; install the package " + need.pkgName}
 		}
 	}
-	// That of BusyBox has no such option, and the shell would not answer Ctrl-C.
+	// BusyBox's env has no such option, and the shell would not answer Ctrl-C.
 	if out, err := exec.Command(p.env, "--default-signal=INT", p.sh, "-c", ":").CombinedOutput(); err != nil {
 		return p, &lack{"Level Boundary", "env cannot set signals (" + firstLine(out) + "); install that of GNU, the package coreutils"}
 	}
@@ -45,9 +45,9 @@ func findPrograms(write []string) (programs, error) {
 	return p, nil
 }
 
-// namespaceAdvice says how to have namespaces of users, of which unshare has made none.
+// namespaceAdvice says how to enable user namespaces, after unshare failed to make one.
 func namespaceAdvice(said string) string {
-	if strings.Contains(said, "option") { // it does not know one, as that of BusyBox
+	if strings.Contains(said, "option") { // it does not know one, like BusyBox's unshare
 		return "install that of the package util-linux"
 	}
 	for _, setting := range []struct{ name, forbids, allows string }{
@@ -62,8 +62,8 @@ func namespaceAdvice(said string) string {
 	return "a container has to allow them, as by: docker run --security-opt seccomp=unconfined"
 }
 
-// findProgram returns the absolute path of a program in PATH, no part of which is below
-// one of some directories, or "".
+// findProgram returns the absolute path of a program in PATH, or "". It skips a program if
+// its real path, or a symlink on the way to it, is below one of the write directories.
 func findProgram(name string, write []string) string {
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
 		path := filepath.Join(dir, name)
@@ -85,7 +85,7 @@ func firstLine(out []byte) string {
 }
 
 // A space is a namespace that this program has open. kind is its name in /proc, and
-// that of an option of nsenter.
+// as an option of nsenter.
 type space struct {
 	kind string
 	fd   int
@@ -146,8 +146,8 @@ func closeSpaces(spaces []space) {
 }
 
 // steers reports whether a variable names what the loader and the C library have a
-// program load, or where they have it write: those that they ignore in a setuid program.
-// The last ones change what a bash does that is called sh.
+// program load, or where they have it write. They ignore these variables in a setuid
+// program. The last ones change the behavior of a bash that is called sh.
 func steers(name string) bool {
 	return strings.HasPrefix(name, "LD_") || strings.HasPrefix(name, "MALLOC_") || slices.Contains([]string{
 		"GCONV_PATH", "GETCONF_DIR", "GLIBC_TUNABLES", "HOSTALIASES", "LOCALDOMAIN", "LOCPATH", "MUSL_LOCPATH",

@@ -120,8 +120,8 @@ func FromJSON(data json.RawMessage) (proclocal.Sandbox, error) {
 	return b, nil
 }
 
-// removeAll removes a directory of which commands may have taken away their own right to
-// write below it, as a cache of Go modules is. One that still runs leads it nowhere else.
+// removeAll removes a directory even if commands have removed their own write permission
+// below it, as in a Go module cache. A command that still runs can't lead it elsewhere.
 func removeAll(dir string) error {
 	err := os.RemoveAll(dir)
 	if err == nil {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/xerrors"
 )
 
-// The rights of Landlock that write. fileRights are those of a file, and dirRights
-// those of a directory.
+// The Landlock rights that write. fileRights apply to a file, and dirRights to a
+// directory.
 const (
 	fileRights = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE
 	dirRights  = fileRights |
@@ -76,7 +76,7 @@ func restrictFiles(dirs []int) error {
 	for device, rights := range devices {
 		fd, err := unix.Open(device, unix.O_PATH|unix.O_CLOEXEC, 0)
 		if err != nil {
-			continue // nobody can write to it then
+			continue // commands can't write to it either
 		}
 		err = allow(int(rules), fd, rights)
 		_ = unix.Close(fd) // nothing was written

@@ -8,8 +8,9 @@ type Policy struct {
 	// another, the other counts. A directory that does not exist is
 	// [procmgr.ErrInvalid].
 	Write []string
-	// Read has files and directories that commands with UnixSockets read besides those of
-	// the system, and without it in /tmp. They read everything else anyway.
+	// Read has files and directories that commands with UnixSockets can read in addition to
+	// the system's, and without UnixSockets the ones in /tmp that they can read. They read
+	// everything else anyway.
 	Read []string
 	// Protect has directories below Write in which they may not write all the same, such
 	// as .git. Boundary alone can do that. No part of the path is a symbolic link below
@@ -18,7 +19,7 @@ type Policy struct {
 	// A file is [procmgr.ErrInvalid], because the rule would end while a command runs, as
 	// soon as a program outside of the box puts another file in its place, like most
 	// editors do. Only .git/config can be one: the rule begins again with the next command,
-	// as that of a directory does which is itself replaced.
+	// as it does for a directory that is itself replaced.
 	Protect []string
 	// Hide has directories that they can neither read nor list. Boundary alone can do
 	// that. A file is ErrInvalid, as one of Protect is. Put it into a directory of its own

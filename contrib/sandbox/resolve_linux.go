@@ -22,8 +22,8 @@ const (
 	maxPath  = 4096 // bytes
 )
 
-// resolve returns a policy with absolute paths that have no symbolic link, but for the
-// last part of those of Hide. Of Write, directories below another one are left out.
+// resolve returns a policy with absolute paths without symlinks, except that the last
+// element of a Hide path may be one. Of Write, directories below another one are left out.
 func resolve(p Policy) (Policy, error) {
 	for _, list := range []struct {
 		name  string
@@ -116,7 +116,7 @@ func linkBelow(path string, dirs []string) string {
 	return ""
 }
 
-// outermost returns the directories of which no other one is a parent, sorted.
+// outermost returns the directories that are not below another one, sorted.
 func outermost(dirs []string) []string {
 	sorted := slices.Compact(slices.Sorted(slices.Values(dirs)))
 	return slices.DeleteFunc(slices.Clone(sorted), func(dir string) bool {
@@ -132,7 +132,7 @@ func below(path, dir string) bool {
 // An inode is a file, whatever its name is.
 type inode struct{ dev, ino uint64 }
 
-// openExactly opens a path of which no part is a symbolic link, for its place alone.
+// openExactly opens path with O_PATH. It fails if path contains a symlink.
 func openExactly(path string, directory bool) (fd int, at inode, err error) {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
 	if directory {
@@ -155,13 +155,13 @@ func openExactly(path string, directory bool) (fd int, at inode, err error) {
 	return fd, inode{uint64(stat.Dev), stat.Ino}, nil //nolint:unconvert // Dev has other types elsewhere
 }
 
-// tempDir makes the temporary directory of a box, in one that has those of all boxes of
-// this user and stays: where commands may write to that, another box would mount what they
-// have put into it.
+// tempDir makes the temporary directory of a box, inside a directory that all boxes of this
+// user share and that stays. If commands could write to the shared directory, another box
+// would mount what they put there.
 func tempDir() (string, error) {
 	name := filepath.Join(os.TempDir(), "toolproc-boxes-"+strconv.Itoa(os.Geteuid()))
 	all, err := ownDir(name)
-	for n := 2; errors.Is(err, errNotOwn) && n < 10; n++ { // such as that of root outside of a container
+	for n := 2; errors.Is(err, errNotOwn) && n < 10; n++ { // such as root's outside of a container
 		all, err = ownDir(name + "-" + strconv.Itoa(n))
 	}
 	if err != nil {

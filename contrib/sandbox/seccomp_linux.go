@@ -28,8 +28,8 @@ const (
 	noFamily = unix.SECCOMP_RET_ERRNO | uint32(unix.EAFNOSUPPORT) // of a socket
 )
 
-// auditArch is the architecture of the system calls that a filter knows. Those of
-// others, such as the 32-bit ones of an amd64, have other numbers, and are refused.
+// auditArch is the architecture whose system calls a filter knows. The calls of other
+// architectures, such as the 32-bit ones of an amd64, have other numbers, and are refused.
 var auditArch = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}[runtime.GOARCH]
 
 // x32 is the bit of the calls of another ABI of amd64, see the syscall(2).
@@ -138,7 +138,7 @@ func restrictCalls(filter []bpf.Instruction) error {
 	return nil
 }
 
-// restrict puts the calling thread, which belongs to nobody else, under all rules.
+// restrict puts the calling thread under all rules. No other goroutine may use it.
 func restrict(dirs []int, network Network) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return xerrors.Errorf("no_new_privs: %w", err)

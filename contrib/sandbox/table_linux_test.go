@@ -231,7 +231,7 @@ const securityPage = "../../docs/security.md"
 
 var update = flag.Bool("update", false, "write the table in docs/security.md anew")
 
-// The page has the table of the attacks: a line for those of a group that end alike.
+// The page has the table of the attacks. Attacks of a group that end alike share a line.
 func TestSecurityPage(t *testing.T) {
 	lines := []string{"| attack | Accidents | Boundary |", "|---|---|---|"}
 	for i := 0; i < len(attacks); {
