@@ -11,8 +11,8 @@ import (
 	"github.com/toolproc/toolproc/contrib/shellfacts"
 )
 
-// workspace makes the files that the commands of the tables need: those that a model
-// may have written.
+// workspace makes the files that the commands of the tables need, as a model may have
+// written them.
 func workspace(t testing.TB) func(dir string) {
 	return func(dir string) {
 		for name, text := range map[string]string{

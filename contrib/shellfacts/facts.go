@@ -12,13 +12,13 @@ import (
 // Facts are what is known of a command before it runs.
 type Facts struct {
 	// Programs has each simple command, in the order in which they may run:
-	// programs, builtins of the shell, and those that other programs start. A
+	// programs, builtins of the shell, and programs started by other programs. A
 	// call of a function is not one of them; the commands in the function are.
 	// Some of them may not run, such as those behind an if.
 	Programs []Program
 
-	// Writes and Reads are the files of redirections, and those that the
-	// arguments of known programs name. A write is whatever changes a file or
+	// Writes and Reads are the files named by redirections and by the
+	// arguments of known programs. A write is whatever changes a file or
 	// directory, such as to remove it. Of cp, mv and ln it is the file, or
 	// the directory that gets their files.
 	// /dev/null, and what the shell already has open, such as /dev/stdout, are
@@ -84,7 +84,7 @@ const (
 
 // Parse returns the facts of a command. shell is the base name of the shell that runs
 // it, such as "bash". Parse knows "bash", "dash", "sh" and "ash". For any other shell,
-// and for "", which is an unknown one, the Facts are those of sh and not Complete. They
+// and for "", which is an unknown one, the Facts are as for sh and not Complete. They
 // are not Complete either if the command is longer than 64 KiB, is nested more than 100
 // levels deep, or has syntax that the package doc does not name: Parse stops reading
 // there.

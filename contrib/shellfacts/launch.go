@@ -90,8 +90,8 @@ func (l *launch) chain() []string {
 	return append(slices.Clone(l.through), l.facts.Programs[l.at].Name)
 }
 
-// shellWords are those of the shells: their builtins and reserved words. Those that [launch.builtin]
-// does not know change what the rest of a command means.
+// shellWords are the builtins and reserved words of the shells. The ones that
+// [launch.builtin] does not know change what the rest of a command means.
 var shellWords = strings.Fields(". : [ [[ ]] { } ! alias bg bind break builtin caller case cd chdir command compgen complete compopt continue coproc declare " +
 	"dirs disown do done echo elif else enable esac eval exec exit export false fc fg fi for function getopts hash help histcmd history if in jobs kill let " +
 	"local logout mapfile nameref newgrp popd printf pushd pwd read readarray readonly return select set shift shopt source suspend test then time times trap true " +
@@ -230,7 +230,7 @@ func (l *launch) file(args []value) {
 }
 
 var (
-	// calmModules are those of python that run what files say, and nothing of their input.
+	// calmModules are Python modules that run what files say, and nothing of their input.
 	calmModules = pattern(`^(?:pytest|unittest|pip|venv|mypy|black|ruff|flake8|http\.server|build|isort|pylint|tox|django|flask|uvicorn)$`)
 	subcommand  = pattern(`^[a-z]+$`) // such as "test" or "install"
 )

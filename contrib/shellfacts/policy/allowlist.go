@@ -29,7 +29,7 @@ func ReadOnly() []string {
 		"uname uniq uptime wait wc which whoami xargs")
 }
 
-// An Answer is that of a person. The zero value is No.
+// An Answer is a person's decision. The zero value is No.
 type Answer int
 
 // The answers. Always is for the same part of each later command.
@@ -154,8 +154,8 @@ func (l *AllowList) parts(q toolset.Question, facts shellfacts.Facts) (parts []p
 	return parts
 }
 
-// allows reports whether a program, and those that start it, are in the list and
-// do no more than their arguments say.
+// allows reports whether a program, and the programs that start it, are in the list
+// and do no more than their arguments say.
 func (l *AllowList) allows(p shellfacts.Program, q toolset.Question, facts shellfacts.Facts) bool {
 	listed := func(name string) bool { return slices.Contains(l.programs, name) }
 	for _, name := range p.Through {

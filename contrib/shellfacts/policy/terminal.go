@@ -32,7 +32,7 @@ type line struct {
 	err  error
 }
 
-// NewTerminal returns a Terminal. Nobody else may read from in.
+// NewTerminal returns a Terminal. It must be the only reader of in.
 func NewTerminal(in io.Reader, out io.Writer) *Terminal {
 	return &Terminal{source: in, in: bufio.NewReader(in), out: out, lines: make(chan line, 1)}
 }
@@ -86,13 +86,13 @@ func (t *Terminal) forget() {
 			_ = raw.Control(flush) // what is no terminal has nothing to drop
 		}
 	}
-	if !t.reading { // else the buffer is that of read
+	if !t.reading { // else the buffer belongs to read
 		_, _ = t.in.Discard(t.in.Buffered())
 	}
 }
 
-// read reads one line for Ask. A read of a terminal cannot be given up, so
-// nobody waits for it: a later Ask takes the line, or the program ends.
+// read reads one line for Ask. Because a read of a terminal cannot be canceled,
+// nothing waits for it to end: a later Ask takes the line, or the program ends.
 func (t *Terminal) read() {
 	text, err := t.in.ReadString('\n')
 	if errors.Is(err, io.EOF) {
