@@ -203,7 +203,7 @@ var detachedCases = []testCase{
 		c.is(m.trySignal(p.id, procmgr.Kill), procmgr.ErrNotRunning, "kill of a process that was detached and has exited")
 	}},
 	{"output read meanwhile", "a wait of Output also ends when the process changes from running to detached", func(c *check, m *view) {
-		out := m.puppet().waiting(procmgr.OutputRequest{Until: "never"}, "sleep 600 & exit 5")
+		out := m.puppet().waiting(procmgr.OutputRequest{Until: "never", State: procmgr.Running}, "sleep 600 & exit 5")
 		c.detached(out.Process, "5")
 		if out.Matched {
 			c.errorf("no line matches Until, and Matched is true")

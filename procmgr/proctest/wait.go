@@ -16,7 +16,7 @@ import (
 
 var waitCases = []testCase{
 	{"ends at the exit", "a wait ends as soon as the state of the process changes", func(c *check, m *view) {
-		out := m.puppet().waiting(procmgr.OutputRequest{}, "echo last words; exit 7")
+		out := m.puppet().waiting(procmgr.OutputRequest{State: procmgr.Running}, "echo last words; exit 7")
 		c.result(out, 7, "ready\nlast words\n")
 		if out.Matched {
 			c.errorf("a wait had no Until, and Matched is true")
@@ -199,7 +199,7 @@ var untilCases = []testCase{
 	}},
 	{"ends with the process", "a wait with Until ends with the process, and says whether the last output matched", func(c *check, m *view) {
 		p := m.puppet()
-		out := p.waiting(procmgr.OutputRequest{Until: "never"}, "printf 'last words'; exit 6")
+		out := p.waiting(procmgr.OutputRequest{Until: "never", State: procmgr.Running}, "printf 'last words'; exit 6")
 		c.result(out, 6, "ready\nlast words")
 		if out.Matched {
 			c.errorf("no line matches Until \"never\", and Matched is true")
