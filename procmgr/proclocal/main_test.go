@@ -29,8 +29,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// goroutines returns the stacks of goroutines that run code of procmgr or of its
-// internal packages.
+// goroutines returns the stacks of goroutines that run code of procmgr or of a package
+// below it.
 func goroutines() string { return leftover.Goroutines("toolproc/procmgr") }
 
 // newLocal returns a Local that the test closes, and that must end clean.
