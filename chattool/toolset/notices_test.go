@@ -1,10 +1,13 @@
 package toolset_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -330,4 +333,32 @@ func TestOnStart(t *testing.T) {
 	require.Equal(t, res.Output.Process.ID, got[0].id)
 	set.Call(ctx, toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"cmd":"x"}`)})
 	require.Len(t, got, 1)
+}
+
+// partly is a chat on several machines, one of which does not answer.
+type partly struct{ procmgr.Manager }
+
+func (p partly) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
+	page, err := p.Manager.Events(ctx, req)
+	return page, cmp.Or(err, error(&procmgr.PartialError{}))
+}
+
+// A machine that does not answer silences none of the others.
+func TestMeanwhileOnMachinesThatAnswer(t *testing.T) {
+	t.Parallel()
+	m := partly{newHost(t, nil).Chat("chat")}
+	set := toolset.New(toolset.Static(m), nil)
+	end := filepath.Join(t.TempDir(), "end")
+	res := callWith(t, set, "execute", map[string]any{
+		"command": "while [ ! -e '" + end + "' ]; do sleep 0.01; done; exit 3", "run_in_background": true, "notify_on": "x",
+	})
+	id := res.Report.ProcessID
+	require.NotEmpty(t, id, res.Content)
+	require.NoError(t, os.WriteFile(end, nil, 0o600))
+	out, err := m.Output(t.Context(), id, procmgr.OutputRequest{Wait: time.Minute})
+	require.NoError(t, err)
+	require.Equal(t, procmgr.Exited, out.Process.State)
+	res = callWith(t, set, "execute", map[string]any{"command": "true"})
+	require.Len(t, res.Report.Meanwhile, 1, res.Content)
+	require.Contains(t, res.Report.Meanwhile[0], id)
 }

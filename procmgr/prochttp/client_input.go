@@ -2,6 +2,7 @@ package prochttp
 
 import (
 	"context"
+	"errors"
 	"time"
 	"unicode/utf8"
 
@@ -78,7 +79,8 @@ func (m *manager) inputFailed(ctx context.Context, c *call, answer *answer, out 
 	switch {
 	case answer != nil && answer.failure.Result != nil && m.isOf(answer.failure.Result.Process, c.id):
 		return procmgr.InputOutput{Output: *answer.failure.Result, Written: answer.failure.Written}, err
-	case answer == nil && c.retry.phase == unsure && ctx.Err() == nil:
+	case c.retry.phase == unsure && (answer == nil || !errors.Is(err, procmgr.ErrNotReady) && !errors.Is(err, procmgr.ErrConflict)):
+		// Other refusals tell nothing of the attempt before them, whose answer was lost.
 		return out, unknown(xerrors.Errorf("the input may have been written: %w", err))
 	}
 	return out, m.explain(c.id, answer, err)

@@ -1,12 +1,14 @@
 package prochttp
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
 
 	"golang.org/x/xerrors"
 
+	"github.com/toolproc/toolproc/procmgr/internal/check"
 	"github.com/toolproc/toolproc/procmgr/internal/idempotency"
 )
 
@@ -20,6 +22,10 @@ const maxSignals = 4096
 func (r *request) signal() {
 	var body signalBody
 	if !r.body(&body) {
+		return
+	}
+	if err := cmp.Or(check.Signal(body.Signal), check.ID(r.id)); err != nil {
+		r.failWith(err, nil)
 		return
 	}
 	ctx, key := r.Context(), r.Header.Get(headerKey)

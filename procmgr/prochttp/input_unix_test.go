@@ -3,7 +3,9 @@
 package prochttp_test
 
 import (
+	"context"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -88,4 +90,26 @@ func TestInputIsUnknown(t *testing.T) {
 	got, err := c.Input(t.Context(), out.Process.ID, req)
 	require.NoError(t, err, "Until is no part of what a key stands for")
 	require.Equal(t, "one\n", got.Text)
+}
+
+// A caller that gives up while the answer is on its way is not told that nothing was
+// written.
+func TestInputIsUnknownAtADeadline(t *testing.T) {
+	handler := newHandler(t, newLocal(t, nil), nil)
+	c := newClient(t, serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, "/input") {
+			handler.ServeHTTP(w, r)
+			return
+		}
+		handler.ServeHTTP(httptest.NewRecorder(), r)
+		<-r.Context().Done()
+	})), nil)
+	out := start(t, c, procmgr.StartRequest{Command: "exec cat", Stdin: procmgr.StdinPipe})
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	_, err := c.Input(ctx, out.Process.ID, procmgr.InputRequest{Data: []byte("one\n")})
+	require.ErrorIs(t, err, procmgr.ErrUnknown)
+	got, err := c.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Until: "one", Wait: long})
+	require.NoError(t, err)
+	require.True(t, got.Matched)
 }

@@ -196,13 +196,21 @@ func (k *keeper) look() {
 	page, err := k.local.List(context.Background(), procmgr.ListRequest{Limit: 1})
 	switch {
 	case err != nil: // it has ended
-	case !newest && page.Total == 0:
-		// What is about to start is refused, because this keeper isn't the newest one.
+	case !newest && page.Total == 0 && !k.claims():
+		// What is about to claim its ID is refused, because this keeper isn't the newest one.
 		k.endSoon("another keeper has taken over, and the last results were kept long enough")
 	case newest && k.order.Idle >= 0 && k.isIdle(page.Live):
 		k.endSoon("nothing has run and nobody has asked for the idle time")
 	}
 	k.orphans.reap(k.leads)
+}
+
+// claims reports whether something has a claim and no end, so that it runs or is about to.
+func (k *keeper) claims() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	g := k.ids.generations[k.token]
+	return g != nil && len(g.open) > 0
 }
 
 // leads reports whether a process may be the leader of one of this keeper's processes.

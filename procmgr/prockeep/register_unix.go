@@ -84,7 +84,12 @@ func (r *register) claim(t *table, kind string, key idKey, sum string, l *osproc
 		return 0, errElsewhere
 	}
 	if !r.ids.current() { // it was removed meanwhile, and the new one has to have the claim, too
-		return mine.Seq, r.ids.join()
+		if err := r.ids.join(); err != nil {
+			return mine.Seq, err
+		}
+		if c := t.claims[key]; c != nil && (c.Keeper != r.token || c.Seq != mine.Seq) {
+			return 0, errElsewhere
+		}
 	}
 	return mine.Seq, nil
 }

@@ -26,8 +26,8 @@ import (
 //
 // A Start that is under way and has not forked yet runs nothing: it is
 // [procmgr.ErrClosed], also if it hangs in a hook or in a dead mount, after StopGrace at
-// the latest. If it hangs in the fork itself, the error comes with the ID, since
-// the command may begin once more; it is killed then.
+// the latest. If it hangs in the fork itself, the error comes with the ID and Close names
+// it, because the command may still begin; it is killed then.
 //
 // After Close, Start is [procmgr.ErrClosed]. The output that is kept in memory can
 // still be read. The logs are gone.
@@ -50,9 +50,17 @@ func (l *Local) shutdown() error {
 	// Starts that have not forked by now run nothing. The others are only a fork
 	// away from their end.
 	all, late := l.splitStarts(all)
-	all = slices.DeleteFunc(all, func(r *record) bool { return l.awaitStart(r, time.Now().Add(max(l.opts.StopGrace, killTime))) != nil })
+	deadline := time.Now().Add(max(l.opts.StopGrace, killTime))
+	var left []survivor
+	all = slices.DeleteFunc(all, func(r *record) bool {
+		failed := l.awaitStart(r, deadline) != nil
+		if failed && r.hangs {
+			left = append(left, survivor{id: r.id, why: "its start still hangs"})
+		}
+		return failed
+	})
 	running := slices.DeleteFunc(slices.Clone(all), func(r *record) bool { return !r.ask(procmgr.CauseShutdown) })
-	left := l.end(ctx, running)
+	left = append(left, l.end(ctx, running)...)
 	left = append(left, l.unsure(slices.DeleteFunc(slices.Clone(all), func(r *record) bool { return !r.exited() }))...)
 	for _, r := range late {
 		_ = l.awaitStart(r, over) // nothing of it runs

@@ -261,6 +261,9 @@ func named(names []string, text string) (found []string) {
 // hasWord reports whether a name stands in a text with no letter, digit or
 // underscore beside it.
 func hasWord(text, name string) bool {
+	if name == "" {
+		return false
+	}
 	inWord := func(i int) bool {
 		if i < 0 || i >= len(text) {
 			return false

@@ -1,6 +1,7 @@
 package proclocal
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"strings"
@@ -195,6 +196,16 @@ func (l *Local) letGo(r *record) {
 	}
 }
 
+// notClosed returns ErrClosed if Close was called.
+func (l *Local) notClosed() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return procmgr.ErrClosed
+	}
+	return nil
+}
+
 // spawn forks. The caller holds no lock.
 func (l *Local) spawn(r *record, req procmgr.StartRequest, from *baseenv.Origin) error {
 	env, secrets := l.environ(r, req, from)
@@ -240,7 +251,10 @@ func (l *Local) spawn(r *record, req procmgr.StartRequest, from *baseenv.Origin)
 		c.Output, c.Stdin, c.Size = r.in, input.Kind(req.Stdin), osproc.Size{Cols: input.Cols, Rows: input.Rows}
 	}
 	if from != nil {
-		c.Claim, c.Started = from.Claim, from.Started
+		c.Started = from.Started
+		if from.Claim != nil {
+			c.Claim = func(lineage osproc.Lineage) error { return cmp.Or(from.Claim(lineage), l.notClosed()) }
+		}
 	}
 	if r.tree, err = l.system.Start(c); err != nil {
 		r.out.Drop()

@@ -52,6 +52,7 @@ type request struct {
 	found   map[*session][]member
 	live    map[*session][]int
 	settled bool
+	full    bool // no descriptor was left for one
 	err     error
 }
 
@@ -208,7 +209,7 @@ func (f *search) run() {
 	for s, requests := range f.requests {
 		members, mine := f.found[s], true
 		for _, r := range requests {
-			r.settled = settled
+			r.settled, r.full = settled, f.full
 			switch {
 			case r.sig != 0 || len(members) == 0:
 			case mine:

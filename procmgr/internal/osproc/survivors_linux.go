@@ -11,6 +11,7 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr/internal/procstat"
+	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
 const (
@@ -43,7 +44,7 @@ func EndSurvivors(ctx context.Context, dead []Lineage, grace time.Duration) erro
 	killAt := time.Now().Add(grace)
 	terminated := make(map[int]bool)
 	for empty := 0; ; {
-		living, settled := q.survivors(sessions)
+		living, settled, full := q.survivors(sessions)
 		var names []string
 		for _, m := range living {
 			if time.Now().After(killAt) {
@@ -56,10 +57,13 @@ func EndSurvivors(ctx context.Context, dead []Lineage, grace time.Duration) erro
 			names = append(names, fmt.Sprint("pid ", m.pid))
 		}
 		closeMembers(living)
-		if len(living) > 0 {
+		if len(living) > 0 || full {
 			empty = 0
 		} else if empty++; settled || empty == emptySearches {
 			break
+		}
+		if full && time.Since(killAt) > killSurvivors {
+			return xerrors.Errorf("processes of a dead manager may be alive: no file descriptor is left to look for them: %w", sentinel.ErrLimit)
 		}
 		if len(living) > 0 && time.Since(killAt) > killSurvivors {
 			return xerrors.Errorf("processes of a dead manager are still alive: %s", strings.Join(names, ", "))
@@ -98,11 +102,13 @@ func (q *searches) openDead(dead []Lineage) (sessions []*session, err error) {
 	return sessions, q.blocked
 }
 
-// survivors returns the members of dead trees that live, without those to pass over.
-func (q *searches) survivors(sessions []*session) (living []member, settled bool) {
-	found, settled := q.find(sessions)
+// survivors returns the members of dead trees that live, without those to pass over. full
+// reports that no descriptor was left to look.
+func (q *searches) survivors(sessions []*session) (living []member, settled, full bool) {
+	r := &request{sessions: sessions}
+	q.do(r)
 	inTree := ownMark().tagged()
-	for _, members := range found {
+	for _, members := range r.found {
 		for _, m := range members {
 			if m.pid == os.Getpid() || inTree && isOwn(m.pid) {
 				m.close()
@@ -111,7 +117,7 @@ func (q *searches) survivors(sessions []*session) (living []member, settled bool
 			}
 		}
 	}
-	return living, settled
+	return living, r.settled, r.full
 }
 
 // isOwn reports whether a process is this program or a descendant of it.

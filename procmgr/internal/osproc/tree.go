@@ -77,6 +77,9 @@ func (t *Tree) Follow(detached func(Exit)) (end Exit, at time.Time) {
 		select {
 		case <-t.done:
 			closeMembers(members)
+			if !until.IsZero() { // detached was not told
+				end = t.session.reap()
+			}
 			return end, time.Now()
 		default:
 		}

@@ -230,7 +230,7 @@ func (b *Inbox) latest(ctx context.Context) (last place, err error) {
 	if err != nil {
 		return last, err
 	}
-	page, err := m.Events(ctx, procmgr.EventsRequest{Limit: -1})
+	page, err := events(ctx, m, procmgr.EventsRequest{Limit: -1})
 	last.At = page.Next
 	for _, e := range page.Events {
 		if e.Process.ExitedAt.After(last.Latest) {
@@ -250,7 +250,7 @@ func (b *Inbox) rest(ctx context.Context, after string) (string, error) {
 	}
 	pause := time.NewTimer(eventsPause)
 	defer pause.Stop()
-	page, err := m.Events(ctx, procmgr.EventsRequest{After: after, Wait: eventsWait})
+	page, err := events(ctx, m, procmgr.EventsRequest{After: after, Wait: eventsWait})
 	if err != nil || len(page.Events) > 0 {
 		return page.Next, err
 	}
@@ -315,7 +315,7 @@ func (b *Inbox) conversation(ctx context.Context, m procmgr.Manager) (who Conver
 // adopt enters into the ledger what another Set has left running, as far as its
 // bookmark, the events since and a list tell.
 func (b *Inbox) adopt(ctx context.Context, m procmgr.Manager, from bookmark) error {
-	page, err := m.Events(ctx, procmgr.EventsRequest{After: from.At, Limit: -1})
+	page, err := events(ctx, m, procmgr.EventsRequest{After: from.At, Limit: -1})
 	if err != nil {
 		return err
 	}

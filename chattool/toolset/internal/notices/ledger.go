@@ -163,7 +163,7 @@ func (l *Ledger) WatchFrom(ctx context.Context, t *Turn) error {
 	l.mu.Lock()
 	t.page = l.pages
 	l.mu.Unlock()
-	page, err := t.Manager.Events(ctx, procmgr.EventsRequest{Limit: -1})
+	page, err := events(ctx, t.Manager, procmgr.EventsRequest{Limit: -1})
 	t.since = page.Next
 	return err
 }
@@ -428,7 +428,7 @@ func (l *Ledger) look(ctx context.Context, m procmgr.Manager, who Conversation) 
 	if b == nil {
 		return nil
 	}
-	page, err := m.Events(ctx, procmgr.EventsRequest{After: after, Limit: -1})
+	page, err := events(ctx, m, procmgr.EventsRequest{After: after, Limit: -1})
 	if err != nil {
 		return err
 	}
@@ -444,6 +444,16 @@ func (l *Ledger) look(ctx context.Context, m procmgr.Manager, who Conversation) 
 		l.enterOutput(who, id, out, err)
 	}
 	return ctx.Err()
+}
+
+// events asks a manager for events. If some of its machines do not answer, the page has
+// the events of the others, and a later one those of these.
+func events(ctx context.Context, m procmgr.Manager, req procmgr.EventsRequest) (procmgr.EventPage, error) {
+	page, err := m.Events(ctx, req)
+	if partial := (*procmgr.PartialError)(nil); errors.As(err, &partial) && page.Next != "" {
+		err = nil
+	}
+	return page, err
 }
 
 // enterEvents enters a page of events into a book.
