@@ -293,7 +293,7 @@ func (r *record) tellMembers(s *osproc.System, out *procmgr.Output, req procmgr.
 	}
 	all, looked := s.Members(r.tree)
 	if !looked {
-		return xerrors.Errorf("the members cannot be told, because no file descriptor is left: %w", procmgr.ErrLimit)
+		return cannotLook(s, "members")
 	}
 	for _, m := range all {
 		out.Members = append(out.Members, procmgr.Member{

@@ -35,8 +35,13 @@ func checkPorts(req procmgr.OutputRequest) error {
 
 func asksPorts(req procmgr.OutputRequest) bool { return req.Ports || req.UntilListening != 0 }
 
-// errPorts is the error of a look that was not possible.
-var errPorts = xerrors.Errorf("the ports cannot be told, because no file descriptor is left: %w", procmgr.ErrLimit)
+// cannotLook returns the error of a look that was not possible.
+func cannotLook(s *osproc.System, what string) error {
+	if err := s.Unreadable(); err != nil {
+		return xerrors.Errorf("the %s cannot be told: %w", what, err)
+	}
+	return xerrors.Errorf("the %s cannot be told, because no file descriptor is left or processes are started too fast; try again: %w", what, procmgr.ErrLimit)
+}
 
 // awaitPort looks again and again, until the process listens on the port for which a
 // request waits: then it closes heard. stop ends that. It returns what was found, or nil.
@@ -83,7 +88,7 @@ func (l *Local) tellPorts(ctx context.Context, r *record, out *procmgr.Output, r
 	if found == nil {
 		all, looked := l.system.Listening(r.tree)
 		if !looked && ctx.Err() == nil {
-			return errPorts
+			return cannotLook(l.system, "ports")
 		}
 		found = all
 	}

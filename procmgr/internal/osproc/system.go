@@ -62,6 +62,10 @@ func (s *System) Blind() error {
 	return s.searches.blind()
 }
 
+// Unreadable returns an error if /proc does not tell of members: it is that of another PID
+// namespace, so a number in it is a stranger's.
+func (s *System) Unreadable() error { return s.searches.blind() }
+
 // Close frees the resources of the System. The caller calls it when it follows
 // no tree any more.
 func (s *System) Close() {

@@ -22,6 +22,9 @@ const (
 // Members returns the members of a tree that live, in the order of their numbers. It
 // reports false if it could not look.
 func (s *System) Members(t *Tree) (all []Use, looked bool) {
+	if s.Unreadable() != nil {
+		return nil, false
+	}
 	members, looked := t.look()
 	defer closeMembers(members)
 	if !looked {
@@ -40,6 +43,9 @@ func (s *System) Members(t *Tree) (all []Use, looked bool) {
 // Listening returns the TCP sockets on which the members of a tree listen, as
 // [sockets.Table.HeldBy] does. It reports false if it could not look.
 func (s *System) Listening(t *Tree) (all []Listen, looked bool) {
+	if s.Unreadable() != nil {
+		return nil, false
+	}
 	members, looked := t.look()
 	defer closeMembers(members)
 	if !looked {
@@ -59,7 +65,7 @@ func (s *System) Listening(t *Tree) (all []Listen, looked bool) {
 // search. It reports false if that is unknown or if the stdin is empty.
 func (t *Tree) Waiting() (w prompt.Found, ok bool) {
 	in := t.input
-	if in == nil || in.isGone() {
+	if in == nil || in.isGone() || t.system.Unreadable() != nil {
 		return w, false
 	}
 	found := in.reader.Waits(in.conn, in.terminal, in.mode, t.session.knownMembers)
