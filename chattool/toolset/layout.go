@@ -187,6 +187,9 @@ func (r *report) keepEnd(room int) {
 	if _, last := utf8.DecodeLastRuneInString(out.Text); at == len(out.Text) {
 		at -= last
 	}
+	if at == 0 && out.Truncated == nil {
+		return // one rune is all there is
+	}
 	told := headtail.Truncation{OriginalBytes: int64(len(out.Text)), Strategy: "head_tail"}
 	if out.Truncated != nil {
 		told.OriginalBytes, told.Unknown = out.Truncated.OriginalBytes, out.Truncated.Unknown
