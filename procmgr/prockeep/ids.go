@@ -159,7 +159,7 @@ func (t *table) add(l line) {
 		}
 	case lineStart, lineStop:
 		switch {
-		case c == nil && (l.Again || l.Keeper == t.newest):
+		case c == nil && (l.Again || g != nil && l.Keeper == t.newest): // a dead keeper claims nothing
 			t.claim(l)
 		case same && l.Kind == c.Kind && l.Lineage != nil:
 			c.Lineage = l.Lineage
