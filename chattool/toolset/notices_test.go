@@ -335,7 +335,7 @@ func TestOnStart(t *testing.T) {
 	require.Len(t, got, 1)
 }
 
-// partly is a chat on several machines, one of which does not answer.
+// partly is a chat on several machines. One machine never answers.
 type partly struct{ procmgr.Manager }
 
 func (p partly) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {

@@ -169,7 +169,7 @@ func TestWatch(t *testing.T) {
 func TestProgressQuestion(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
-		t.Skip("nobody can tell here")
+		t.Skip("only Linux can tell who waits for input")
 	}
 	local, _ := newLocal(t)
 	m := local.Chat("a")

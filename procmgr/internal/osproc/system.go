@@ -62,8 +62,8 @@ func (s *System) Blind() error {
 	return s.searches.blind()
 }
 
-// Unreadable returns an error if /proc does not tell of members: it is that of another PID
-// namespace, so a number in it is a stranger's.
+// Unreadable returns an error if /proc does not describe members: it may belong to another
+// PID namespace, where their numbers are strangers'.
 func (s *System) Unreadable() error { return s.searches.blind() }
 
 // Close frees the resources of the System. The caller calls it when it follows

@@ -446,8 +446,8 @@ func (l *Ledger) look(ctx context.Context, m procmgr.Manager, who Conversation) 
 	return ctx.Err()
 }
 
-// events asks a manager for events. If some of its machines do not answer, the page has
-// the events of the others, and a later one those of these.
+// events asks a manager for events. If some of its machines do not answer, their events come
+// with a later page.
 func events(ctx context.Context, m procmgr.Manager, req procmgr.EventsRequest) (procmgr.EventPage, error) {
 	page, err := m.Events(ctx, req)
 	if partial := (*procmgr.PartialError)(nil); errors.As(err, &partial) && page.Next != "" {
