@@ -91,6 +91,25 @@ func (a *PolicyApplier) Apply(policy *envpolicy.Policy) *Applied {
 	return next
 }
 
+// Update returns what a program's UpdateEnv makes of the variables that commands get. A
+// variable that it adds is not withheld, and its value is masked if it looks like a
+// secret.
+func (a *Applied) Update(update func(env []string) ([]string, error)) (*Applied, error) {
+	env, err := update(slices.Clone(a.Env))
+	if err != nil {
+		return nil, err
+	}
+	env = slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.ContainsRune(kv, 0) })
+	added := slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return slices.Contains(a.Env, kv) })
+	next := &Applied{All: a.All, Env: env, Secrets: slices.Concat(a.Secrets, Secrets(added, env))}
+	for _, name := range a.Withheld {
+		if !slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") }) {
+			next.Withheld = append(next.Withheld, name)
+		}
+	}
+	return next, nil
+}
+
 // defaultPath is the PATH of commands if this program has none, as the service manager
 // and containers set it. Some shells would look in the current directory, too.
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
