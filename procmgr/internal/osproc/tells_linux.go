@@ -19,17 +19,25 @@ const (
 	TellsPorts   = true
 )
 
-// Members returns the members of a tree that live, in the order of their numbers. It
+// readable returns the live members of a tree, whose numbers may be looked up in /proc. It
 // reports false if it could not look.
-func (s *System) Members(t *Tree) (all []Use, looked bool) {
+func (s *System) readable(t *Tree) (members []member, looked bool) {
 	if s.Unreadable() != nil {
 		return nil, false
 	}
-	members, looked := t.look()
-	defer closeMembers(members)
-	if !looked {
+	members, settled := t.look()
+	if !settled {
+		closeMembers(members)
 		return nil, false
 	}
+	return members, true
+}
+
+// Members returns the members of a tree that live, in the order of their numbers. It
+// reports false if it could not look.
+func (s *System) Members(t *Tree) (all []Use, looked bool) {
+	members, looked := s.readable(t)
+	defer closeMembers(members)
 	for _, m := range members {
 		// The number is the member's as long as that lives.
 		if use, ok := procstat.LookUse(m.pid); ok && m.alive() {
@@ -37,27 +45,21 @@ func (s *System) Members(t *Tree) (all []Use, looked bool) {
 		}
 	}
 	slices.SortFunc(all, func(a, b Use) int { return cmp.Compare(a.PID, b.PID) })
-	return all, true
+	return all, looked
 }
 
 // Listening returns the TCP sockets on which the members of a tree listen, as
 // [sockets.Table.HeldBy] does. It reports false if it could not look.
 func (s *System) Listening(t *Tree) (all []Listen, looked bool) {
-	if s.Unreadable() != nil {
-		return nil, false
-	}
-	members, looked := t.look()
+	members, looked := s.readable(t)
 	defer closeMembers(members)
-	if !looked {
-		return nil, false
-	}
 	table := make(sockets.Table)
 	var processes []sockets.Process
 	for _, m := range members {
 		table.Add(m.pid)
 		processes = append(processes, sockets.Process{PID: m.pid, Alive: m.alive})
 	}
-	return table.HeldBy(processes), true
+	return table.HeldBy(processes), looked
 }
 
 // Waiting reports whether a member waits for input on the tree's stdin, in the sense of
