@@ -84,7 +84,7 @@ func (s *System) fork(c *Command, file, cookie string) (*Tree, error) {
 	}
 	ends.release()
 	p := newPipe(uintptr(ends.output), c.Output)
-	return &Tree{system: s, session: l, pipe: p, input: ends.newInput(p), done: l.done}, nil
+	return &Tree{system: s, session: l, pipe: p, input: ends.newInput(p)}, nil
 }
 
 // forkError explains the error of a failed start. After it nothing runs.

@@ -19,7 +19,10 @@ func checkPlatform() error {
 	return xerrors.Errorf("processes cannot be run on %s yet; use a Host on another machine: %w", runtime.GOOS, errors.ErrUnsupported)
 }
 
-type session struct{ pid int }
+type session struct {
+	pid  int
+	done chan struct{}
+}
 
 func (s *session) lineage() Lineage          { return Lineage{} }
 func (s *session) unsure() bool              { return false }

@@ -22,7 +22,7 @@ type session struct {
 	end    Exit // how the leader has exited
 	empty  bool // nothing is left in the group
 
-	done chan struct{} // closed when the last wait is over
+	done chan struct{} // closed by Tree.Abandon
 }
 
 func (s *System) newSession(_ *Command, cookie string) (*session, error) {

@@ -53,9 +53,9 @@ type session struct {
 	// member that it finds, at once.
 	killed atomic.Bool
 
-	mu   sync.Mutex // guards pins
-	pins []member   // the members that await waits for
-	done chan struct{}
+	mu   sync.Mutex    // guards pins
+	pins []member      // the members that await waits for
+	done chan struct{} // closed by Tree.Abandon
 }
 
 // newSession returns a session whose leader is to be started.
@@ -137,13 +137,7 @@ func (s *session) awaitExit() bool {
 	}
 	// A leader that a stranger traces exits for its tracer first.
 	for pause := time.Millisecond; ; pause = min(2*pause, rescan) {
-		var info unix.Siginfo
-		err := error(unix.EINTR)
-		_ = s.conn.Control(func(fd uintptr) {
-			for err == unix.EINTR {
-				err = unix.Waitid(unix.P_PIDFD, int(fd), &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
-			}
-		})
+		info, err := s.waitid(unix.WNOWAIT)
 		if err != nil || info.Signo != 0 { // after an error, another part of the program has reaped it
 			s.ended.Store(true)
 			return true
@@ -162,13 +156,7 @@ func (s *session) reap() Exit {
 	s.num.Lock()
 	defer s.num.Unlock()
 	s.reaped = true
-	var info unix.Siginfo
-	err := error(unix.EINTR)
-	_ = s.conn.Control(func(fd uintptr) {
-		for err == unix.EINTR {
-			err = unix.Waitid(unix.P_PIDFD, int(fd), &info, unix.WEXITED|unix.WNOHANG, nil)
-		}
-	})
+	info, err := s.waitid(0)
 	if err != nil || info.Signo == 0 {
 		return Exit{Lost: true}
 	}
@@ -180,6 +168,17 @@ func (s *session) reap() Exit {
 		end.Signal = syscall.Signal(status)
 	}
 	return end
+}
+
+// waitid asks how the leader has exited, and does not wait for that.
+func (s *session) waitid(flags int) (info unix.Siginfo, err error) {
+	err = unix.EINTR
+	_ = s.conn.Control(func(fd uintptr) {
+		for err == unix.EINTR {
+			err = unix.Waitid(unix.P_PIDFD, int(fd), &info, unix.WEXITED|unix.WNOHANG|flags, nil)
+		}
+	})
+	return info, err
 }
 
 // childStatus reads si_status, which x/sys does not name. siginfo_t has three

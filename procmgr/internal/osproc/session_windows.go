@@ -30,7 +30,7 @@ type session struct {
 	cookie string
 	cmd    *exec.Cmd
 	exited chan struct{} // closed when the leader has exited
-	done   chan struct{} // closed when the last wait is over
+	done   chan struct{} // closed by Tree.Abandon
 
 	// mu guards the fields below, and that the job is not closed while it is used.
 	mu       sync.Mutex
@@ -92,7 +92,7 @@ func (s *System) fork(c *Command, file, cookie string) (*Tree, error) {
 		_ = l.cmd.Wait() // ProcessState tells
 		close(l.exited)
 	}()
-	return &Tree{system: s, session: l, pipe: p, done: l.done}, nil
+	return &Tree{system: s, session: l, pipe: p}, nil
 }
 
 var resumeProcess = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess")

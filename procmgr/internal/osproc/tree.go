@@ -26,8 +26,7 @@ type Tree struct {
 	system  *System
 	session *session
 	pipe    *pipe
-	input   *Input        // nil if stdin is empty
-	done    chan struct{} // closed by Abandon
+	input   *Input // nil if stdin is empty
 	closing sync.Once
 }
 
@@ -75,7 +74,7 @@ func (t *Tree) Follow(detached func(Exit)) (end Exit, at time.Time) {
 		members, settled := t.look()
 		ended := t.pipe.drain()
 		select {
-		case <-t.done:
+		case <-t.session.done:
 			closeMembers(members)
 			if !until.IsZero() { // detached was not told
 				end = t.session.reap()
@@ -137,7 +136,7 @@ func (t *Tree) await(members []member, ended bool, until time.Time) {
 	select {
 	case <-eof:
 	case <-over:
-	case <-t.done:
+	case <-t.session.done:
 	}
 }
 
@@ -147,7 +146,7 @@ func (t *Tree) await(members []member, ended bool, until time.Time) {
 func (t *Tree) awaitForks() {
 	for !syscall.ForkLock.TryRLock() {
 		select {
-		case <-t.done:
+		case <-t.session.done:
 			return
 		case <-time.After(time.Millisecond):
 		}
@@ -164,6 +163,6 @@ func (t *Tree) Release() {
 
 // Abandon makes Follow return. Members that are still alive are left alone.
 func (t *Tree) Abandon() {
-	t.closing.Do(func() { close(t.done) })
+	t.closing.Do(func() { close(t.session.done) })
 	t.Release()
 }
