@@ -16,7 +16,6 @@ type Process struct {
 	Session int  // the number of its session's leader
 	// Terminal is the device number of its controlling terminal; 0 if it has none.
 	Terminal uint64
-	Threads  int    // how many it has, with a first one that has ended
 	Start    uint64 // when it began, in ticks since the machine did; never 0
 	// Environ has the addresses at which its environment begins and ends. They are
 	// zero until an exec has written that, when the process exits, and if this

@@ -55,7 +55,6 @@ const (
 	fieldFlags    = 6
 	fieldUser     = 11
 	fieldSystem   = 12
-	fieldThreads  = 17
 	fieldStart    = 19
 	fieldRSS      = 21 // in pages
 	fieldEnviron  = 47 // and the next one
@@ -94,7 +93,6 @@ func read(dir string) (p Process, flags uint64, ok bool) {
 		Parent:  int(number(fields[fieldParent])),
 		Group:   int(number(fields[fieldGroup])),
 		Session: int(number(fields[fieldSession])),
-		Threads: int(number(fields[fieldThreads])),
 		Start:   number(fields[fieldStart]),
 		Environ: [2]uint64{number(fields[fieldEnviron]), number(fields[fieldEnviron+1])},
 		// The kernel's new_encode_dev, and the form of stat(2).
