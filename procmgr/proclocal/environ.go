@@ -216,12 +216,11 @@ func over(env, others []string) []string {
 // withhold applies the policy. If from is not nil, another program has applied it to
 // its own environment: then only All is this program's.
 func (l *Local) withhold(r *record, from *baseenv.Origin) *baseenv.Applied {
-	own := l.policy.Apply(&l.opts.Env)
+	policy, applier := l.opts.Env, &l.policy
 	if r.terminal {
-		policy := l.opts.Env
-		policy.Interactive = true
-		own = l.policyAsking.Apply(&policy)
+		policy.Interactive, applier = true, &l.policyAsking
 	}
+	own := applier.Apply(&policy)
 	if from != nil {
 		return &baseenv.Applied{All: own.All, Env: from.Env, Withheld: from.Withheld, Secrets: from.Secrets}
 	}
