@@ -1,10 +1,7 @@
 package prockeep
 
 import (
-	"bytes"
-	"os"
 	"path/filepath"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 
@@ -33,12 +30,10 @@ func (o *orphans) reap(leads func(pid int) bool) {
 	}
 	before := o.zombies
 	o.zombies = make(map[int]bool)
-	files, _ := filepath.Glob("/proc/self/task/*/children") // a kernel may have none
-	for _, file := range files {
-		text, _ := os.ReadFile(file) // a thread that has ended has none
-		for field := range bytes.FieldsSeq(text) {
-			pid, err := strconv.Atoi(string(field))
-			if p, ok := procstat.Look(pid); err != nil || !ok || p.State != 'Z' || leads(pid) {
+	threads, _ := filepath.Glob("/proc/self/task/*")
+	for _, thread := range threads {
+		for _, pid := range procstat.Children(thread) {
+			if p, ok := procstat.Look(pid); !ok || p.State != 'Z' || leads(pid) {
 				continue
 			}
 			if o.zombies[pid] = true; before[pid] {

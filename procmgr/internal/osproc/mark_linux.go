@@ -106,7 +106,8 @@ func (m mark) setAll(pid int) bool {
 	if !m.set(pid) {
 		return false
 	}
-	for _, child := range children(pid) {
+	n := strconv.Itoa(pid)
+	for _, child := range procstat.Children("/proc/" + n + "/task/" + n) {
 		held, err := openMember(child)
 		if err != nil {
 			continue

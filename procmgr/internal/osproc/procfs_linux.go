@@ -137,16 +137,3 @@ func (p *procfs) list(first int, f func(pid int, inode uint64)) error {
 		}
 	}
 }
-
-// children returns the children of a process's first thread, if the kernel tells
-// them (CONFIG_PROC_CHILDREN).
-func children(pid int) (all []int) {
-	n := strconv.Itoa(pid)
-	text, _ := os.ReadFile("/proc/" + n + "/task/" + n + "/children") // a process that has gone has none
-	for field := range bytes.FieldsSeq(text) {
-		if child, err := strconv.Atoi(string(field)); err == nil {
-			all = append(all, child)
-		}
-	}
-	return all
-}

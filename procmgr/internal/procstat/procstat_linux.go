@@ -64,6 +64,18 @@ const (
 // platform of Go: see USER_HZ in time(7).
 const userTicks = 100
 
+// Children returns the children of a thread, whose directory below /proc it gets, if the
+// kernel tells them (CONFIG_PROC_CHILDREN).
+func Children(thread string) (all []int) {
+	text, _ := os.ReadFile(thread + "/children") // a thread that has ended has none
+	for field := range bytes.FieldsSeq(text) {
+		if pid, err := strconv.Atoi(string(field)); err == nil {
+			all = append(all, pid)
+		}
+	}
+	return all
+}
+
 // LookUse returns what the system tells of the work of a process. It reports false if
 // there is none, or if the system does not tell.
 func LookUse(pid int) (u Use, ok bool) {

@@ -1,7 +1,6 @@
 package prompt
 
 import (
-	"bytes"
 	"os"
 	"strconv"
 	"strings"
@@ -206,12 +205,7 @@ func tasksOf(pid int) (tasks []string) {
 // childrenOf returns the children of some threads.
 func childrenOf(tasks []string) (children []int) {
 	for _, task := range tasks {
-		text, _ := os.ReadFile(task + "/children")
-		for field := range bytes.FieldsSeq(text) {
-			if child, err := strconv.Atoi(string(field)); err == nil {
-				children = append(children, child)
-			}
-		}
+		children = append(children, procstat.Children(task)...)
 	}
 	return children
 }
