@@ -219,17 +219,19 @@ func (t *table) started(id string) (found []*claim) {
 	return found
 }
 
-// running returns the open claims of all keepers, or those in one chat, the oldest first.
-func (t *table) running(chat string, inAll bool) (all []*claim) {
+// running returns the open claims of one chat in their order, and how many there are in
+// all chats.
+func (t *table) running(chat string) (own []*claim, all int) {
 	for _, g := range t.generations {
+		all += len(g.open)
 		for key, c := range g.open {
-			if inAll || key.chat == chat {
-				all = append(all, c)
+			if key.chat == chat {
+				own = append(own, c)
 			}
 		}
 	}
-	slices.SortFunc(all, inOrder)
-	return all
+	slices.SortFunc(own, inOrder)
+	return own, all
 }
 
 // maxTombstones is how many ended IDs a new file has at most, as many as a Local keeps.

@@ -136,10 +136,10 @@ const (
 // room returns an error if a limit is reached, which counts the processes of all keepers
 // of the directory.
 func (r *register) room(t *table, chat string) error {
-	own := t.running(chat, false)
+	own, all := t.running(chat)
 	switch {
 	case chat != "" && r.maxRunningPerChat >= 0 && len(own) >= r.maxRunningPerChat:
-	case r.maxRunning >= 0 && len(t.running("", true)) >= r.maxRunning:
+	case r.maxRunning >= 0 && all >= r.maxRunning:
 	default:
 		return nil
 	}
