@@ -81,6 +81,11 @@ func TestKeeperIsKilled(t *testing.T) {
 	out, err = m.Output(t.Context(), "ended", procmgr.OutputRequest{})
 	require.NoError(t, err)
 	require.Equal(t, 6, *out.Process.ExitCode)
+	for _, env := range []map[string]string{nil, {}, {"TRACEPARENT": "another caller"}} {
+		out, err = m.Start(t.Context(), procmgr.StartRequest{ID: "ended", Command: "exit 6", Env: env})
+		require.NoError(t, err, "%v", env)
+		require.True(t, out.Attached)
+	}
 	_, err = m.Start(t.Context(), procmgr.StartRequest{ID: "ended", Command: "exit 7"})
 	require.ErrorIs(t, err, procmgr.ErrConflict)
 	list, err := m.List(t.Context(), procmgr.ListRequest{})

@@ -394,6 +394,9 @@ func fingerprint(req procmgr.StartRequest) string {
 	env := maps.Clone(req.Env)
 	delete(env, "TRACEPARENT") // they say who asks
 	delete(env, "TRACESTATE")
+	if len(env) == 0 {
+		env = nil // JSON tells them apart
+	}
 	data, _ := json.Marshal([]any{req.Command, req.WorkDir, env, req.Stdin}) // it has only strings
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:16])
