@@ -141,19 +141,18 @@ const around = 2
 // show adds the hunks of a file that was edited. They take at most room bytes, and
 // room is what is left then.
 func (f *EditedFile) show(before, after string, set secrets, room *int) {
+	text := []byte(after)
 	for _, c := range changes(before, after) {
-		f.hunk(after, c, set, room)
+		f.hunk(text, c, set, room)
 	}
 }
 
-func (f *EditedFile) hunk(after string, c span, set secrets, room *int) {
-	w := &window{from: int64(c.from) + 1, limit: c.to - c.from, set: set, at: 1}
+func (f *EditedFile) hunk(after []byte, c span, set secrets, room *int) {
+	w := newWindow(int64(c.from)+1, c.to-c.from, set)
 	if w.limit == 0 {
 		return
 	}
-	if !w.take([]byte(after)) {
-		w.full = true
-	}
+	w.take(after)
 	lines, redacted, _ := w.lines()
 	shown := 0
 	for i, line := range lines {
@@ -179,7 +178,7 @@ type span struct{ from, to int }
 // changes returns the lines of a text that differ from those before, and two around
 // them. Spans that touch are one. If lines have gone, those around their place count.
 func changes(before, after string) (all []span) {
-	a, b := wholeLines(before), wholeLines(after)
+	a, b := slices.Collect(strings.Lines(before)), slices.Collect(strings.Lines(after))
 	add := func(from, to int) {
 		from, to = max(from-around, 0), min(to+around, len(b))
 		if n := len(all); n > 0 && from <= all[n-1].to {
@@ -202,13 +201,4 @@ func changes(before, after string) (all []span) {
 	}
 	differ(len(a), len(b))
 	return all
-}
-
-// wholeLines returns the lines of a text with their ends.
-func wholeLines(s string) []string {
-	lines := strings.SplitAfter(s, "\n")
-	if lines[len(lines)-1] == "" {
-		lines = lines[:len(lines)-1]
-	}
-	return lines
 }

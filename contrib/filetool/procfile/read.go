@@ -66,7 +66,7 @@ func (l *Local) read(ctx context.Context, req ReadRequest) (ReadResult, error) {
 		s.most = maxUnsized
 	}
 	version := newVersioner(info)
-	w := &window{from: max(req.Offset, 1), limit: limit, set: l.secrets(), at: 1}
+	w := newWindow(max(req.Offset, 1), limit, l.secrets())
 	found := false
 	err = s.scan(within, f, version, func(part []byte) bool {
 		s.count(part)

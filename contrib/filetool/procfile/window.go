@@ -13,6 +13,9 @@ type window struct {
 	from  int64 // the first line of it, from 1 on
 	limit int   // how many lines
 	set   secrets
+	// beside is how much of a text before and behind the window, and behind the part of
+	// a line that is shown, is searched for values that are masked, in bytes.
+	beside int
 
 	at   int64  // the line that the next byte is in
 	raw  []byte // what is kept: some text before the window, its lines, and some text behind them
@@ -29,19 +32,18 @@ type row struct {
 	len        int64 // in the file, without the line end
 }
 
-// beside is how much of a text before and behind a window, and behind the part of a
-// line that is shown, is searched for values that are masked, in bytes.
-func (w *window) beside() int {
-	return max(min(w.set.longest(), 64<<10), utf8.UTFMax)
+// newWindow returns the window with so many lines from one on.
+func newWindow(from int64, limit int, set secrets) *window {
+	return &window{from: from, limit: limit, set: set, beside: max(min(set.longest(), 64<<10), utf8.UTFMax), at: 1}
 }
 
 // take takes the next part of the text. It reports whether the window needs no more.
 func (w *window) take(part []byte) (done bool) {
 	for len(part) > 0 {
 		if w.full {
-			n := min(w.beside()-w.tail, len(part))
+			n := min(w.beside-w.tail, len(part))
 			w.raw, w.tail = append(w.raw, part[:n]...), w.tail+n
-			return w.tail >= w.beside()
+			return w.tail >= w.beside
 		}
 		end := bytes.IndexByte(part, '\n')
 		whole := end >= 0
@@ -64,8 +66,8 @@ func (w *window) take(part []byte) (done bool) {
 
 // before keeps the end of what comes before the window.
 func (w *window) before(text []byte) {
-	w.raw = append(w.raw, text[max(len(text)-w.beside(), 0):]...)
-	if n := len(w.raw) - w.beside(); n > chunk {
+	w.raw = append(w.raw, text[max(len(text)-w.beside, 0):]...)
+	if n := len(w.raw) - w.beside; n > chunk {
 		w.raw = append(w.raw[:0], w.raw[n:]...)
 	}
 }
@@ -81,7 +83,7 @@ func (w *window) keep(line []byte, whole bool) {
 		text = line[:len(line)-1]
 	}
 	r.len += int64(len(text))
-	if room := MaxLine + w.beside() - (len(w.raw) - r.start); room > 0 {
+	if room := MaxLine + w.beside - (len(w.raw) - r.start); room > 0 {
 		w.raw = append(w.raw, line[:min(room, len(line))]...)
 		r.end = min(len(w.raw), r.start+int(min(r.len, int64(len(w.raw)-r.start))))
 	}
