@@ -214,14 +214,10 @@ func (r *run) broken(ctx context.Context, out procmgr.Output, err error) report 
 	return rep
 }
 
-// tellInput says how to write to a command that has a stdin, and what becomes of
-// the programs that it leaves on a terminal.
+// tellInput says how to write to a command that has a stdin.
 func (r *run) tellInput(rep *report, out procmgr.Output) {
 	p := out.Process
-	if r.req.Stdin == procmgr.StdinEmpty {
-		return
-	}
-	if r.kit.machines.hasInput(r.m) && p.State == procmgr.Running && out.Process.Waiting == nil {
+	if r.req.Stdin != procmgr.StdinEmpty && r.kit.machines.hasInput(r.m) && p.State == procmgr.Running && p.Waiting == nil {
 		rep.Add(`%s {"process_id":%q,"text":…} writes to its stdin.`, r.kit.names.input, p.ID)
 	}
 }

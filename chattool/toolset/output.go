@@ -33,14 +33,14 @@ func (k *kit) output(ctx context.Context, c Call, t *notices.Turn) report {
 		return refuse("%s: %s", k.names.output, words(err))
 	}
 	budget, cut := k.page.allow(int(args.MaxOutput))
-	rep := k.readOutput(ctx, c, m, args, budget, t)
+	rep := k.readOutput(ctx, c, m, args, budget)
 	rep.Budget, rep.whole = budget, args.MaxOutput != 0
 	rep.Add(cut)
 	return rep
 }
 
 // readOutput does the work of output, for arguments that can be used.
-func (k *kit) readOutput(ctx context.Context, c Call, m procmgr.Manager, args outputInputArgs, budget budget, t *notices.Turn) report {
+func (k *kit) readOutput(ctx context.Context, c Call, m procmgr.Manager, args outputInputArgs, budget budget) report {
 	wait, clamped := k.opts.clamp("wait_timeout", args.WaitTimeout)
 	id := string(args.ProcessID)
 	req := procmgr.OutputRequest{From: int64(args.Since), Wait: wait, Until: string(args.WaitFor), UntilListening: int(args.WaitForPort)}

@@ -171,10 +171,10 @@ func readsAnswer(tree *script.Tree) bool {
 // hasInput reports whether any part of a script reads from something other than
 // the script's own stdin. It is true for a nil script.
 func hasInput(tree *script.Tree) bool {
-	found := tree == nil
-	if found {
+	if tree == nil {
 		return true
 	}
+	found := false
 	script.Walk(tree.Stmts, func(node syntax.Node) bool {
 		switch node := node.(type) {
 		case *syntax.BinaryCmd:

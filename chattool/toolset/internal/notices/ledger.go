@@ -210,7 +210,6 @@ func (l *Ledger) Note(ctx context.Context, t *Turn, r View) {
 	var p procmgr.Process
 	if r.Out != nil && r.Out.Process.State != "" {
 		p = r.Out.Process
-		p.Waiting = r.Out.Process.Waiting
 		t.who, t.known = l.conversation(t.Manager, p.ChatID), true
 		l.show(t.who, p)
 	} else {
