@@ -28,70 +28,69 @@ var transports = []struct {
 	}},
 }
 
-func TestTools(t *testing.T) {
+// overEach runs a test over each transport, with a client, and a Local with its directory.
+func overEach(t *testing.T, f func(t *testing.T, c *client, local *proclocal.Local, dir string)) {
 	t.Parallel()
-	for _, test := range transports {
-		t.Run(test.name, func(t *testing.T) {
+	for _, transport := range transports {
+		t.Run(transport.name, func(t *testing.T) {
 			t.Parallel()
-			local, _ := newLocal(t)
-			c := test.connect(t, local)
-			require.Equal(t, "toolproc", c.InitializeResult().ServerInfo.Name)
-			require.Contains(t, c.InitializeResult().Instructions, "process_id")
-
-			res, err := c.ListTools(t.Context(), nil)
-			require.NoError(t, err)
-			defs := newServer(local, stdioChat, maxWait, quiet).tools.Definitions()
-			require.Len(t, res.Tools, len(defs))
-			require.NotContains(t, defs[0].Description, "if there is a bash", "the shell is known")
-			tools := make(map[string]*mcp.Tool)
-			for _, tool := range res.Tools {
-				tools[tool.Name] = tool
-			}
-			for _, def := range defs {
-				tool := tools[def.Name]
-				require.NotNil(t, tool, def.Name)
-				require.Equal(t, def.Description, tool.Description)
-				schema, err := json.Marshal(tool.InputSchema)
-				require.NoError(t, err)
-				require.JSONEq(t, string(def.Schema), string(schema))
-				require.Equal(t, annotations[def.Name], tool.Annotations)
-				require.Equal(t, def.Parallel, tool.Annotations.ReadOnlyHint, "what only reads may run beside other calls")
-			}
+			local, dir := newLocal(t)
+			f(t, transport.connect(t, local), local, dir)
 		})
 	}
 }
 
+func TestTools(t *testing.T) {
+	overEach(t, func(t *testing.T, c *client, local *proclocal.Local, _ string) {
+		require.Equal(t, "toolproc", c.InitializeResult().ServerInfo.Name)
+		require.Contains(t, c.InitializeResult().Instructions, "process_id")
+
+		res, err := c.ListTools(t.Context(), nil)
+		require.NoError(t, err)
+		defs := newServer(local, stdioChat, maxWait, quiet).tools.Definitions()
+		require.Len(t, res.Tools, len(defs))
+		require.NotContains(t, defs[0].Description, "if there is a bash", "the shell is known")
+		tools := make(map[string]*mcp.Tool)
+		for _, tool := range res.Tools {
+			tools[tool.Name] = tool
+		}
+		for _, def := range defs {
+			tool := tools[def.Name]
+			require.NotNil(t, tool, def.Name)
+			require.Equal(t, def.Description, tool.Description)
+			schema, err := json.Marshal(tool.InputSchema)
+			require.NoError(t, err)
+			require.JSONEq(t, string(def.Schema), string(schema))
+			require.Equal(t, annotations[def.Name], tool.Annotations)
+			require.Equal(t, def.Parallel, tool.Annotations.ReadOnlyHint, "what only reads may run beside other calls")
+		}
+	})
+}
+
 func TestCall(t *testing.T) {
-	t.Parallel()
-	for _, test := range transports {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			local, dir := newLocal(t)
-			c := test.connect(t, local)
+	overEach(t, func(t *testing.T, c *client, _ *proclocal.Local, dir string) {
+		res, isError := c.call(t, "execute", args{"command": "pwd; echo '<&>'"})
+		require.False(t, isError)
+		require.True(t, res.Success)
+		require.Equal(t, dir+"\n<&>\n", res.Output)
 
-			res, isError := c.call(t, "execute", args{"command": "pwd; echo '<&>'"})
-			require.False(t, isError)
-			require.True(t, res.Success)
-			require.Equal(t, dir+"\n<&>\n", res.Output)
+		res, isError = c.call(t, "execute", args{"command": "exit 3"})
+		require.False(t, isError, "that a command fails is a result")
+		require.False(t, res.Success)
+		require.Equal(t, 3, *res.ExitCode)
 
-			res, isError = c.call(t, "execute", args{"command": "exit 3"})
-			require.False(t, isError, "that a command fails is a result")
-			require.False(t, res.Success)
-			require.Equal(t, 3, *res.ExitCode)
-
-			res, _ = c.call(t, "execute", args{"command": "sleep 1000", "run_in_background": true})
-			id := res.ID
-			require.NotEmpty(t, id)
-			res, isError = c.call(t, "process_list", nil)
-			require.False(t, isError)
-			require.Equal(t, id, res.Processes[0].ID)
-			res, isError = c.call(t, "process_signal", args{"process_id": id, "signal": "terminate"})
-			require.False(t, isError, res)
-			res, isError = c.call(t, "process_output", args{"process_id": id})
-			require.False(t, isError)
-			require.Equal(t, "exited", res.State)
-		})
-	}
+		res, _ = c.call(t, "execute", args{"command": "sleep 1000", "run_in_background": true})
+		id := res.ID
+		require.NotEmpty(t, id)
+		res, isError = c.call(t, "process_list", nil)
+		require.False(t, isError)
+		require.Equal(t, id, res.Processes[0].ID)
+		res, isError = c.call(t, "process_signal", args{"process_id": id, "signal": "terminate"})
+		require.False(t, isError, res)
+		res, isError = c.call(t, "process_output", args{"process_id": id})
+		require.False(t, isError)
+		require.Equal(t, "exited", res.State)
+	})
 }
 
 func TestBadArguments(t *testing.T) {
@@ -127,38 +126,32 @@ func TestBadArguments(t *testing.T) {
 
 // A client that cancels a call stops the command of that call, and no other.
 func TestCancel(t *testing.T) {
-	t.Parallel()
-	for _, test := range transports {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			local, dir := newLocal(t)
-			c := test.connect(t, local)
-			res, _ := c.call(t, "execute", args{"command": "sleep 1000", "run_in_background": true})
-			background := res.ID
+	overEach(t, func(t *testing.T, c *client, local *proclocal.Local, dir string) {
+		res, _ := c.call(t, "execute", args{"command": "sleep 1000", "run_in_background": true})
+		background := res.ID
 
-			ctx, cancel := context.WithCancel(t.Context())
-			canceled := make(chan error, 1)
-			go func() { // the receive below waits for it
-				_, err := c.CallTool(ctx, &mcp.CallToolParams{
-					Name:      "execute",
-					Arguments: args{"command": "touch one; exec sleep 1000", "timeout": "1h"},
-				})
-				canceled <- err
-			}()
-			waitForFile(t, filepath.Join(dir, "one"))
-			cancel()
-			require.ErrorIs(t, <-canceled, context.Canceled)
+		ctx, cancel := context.WithCancel(t.Context())
+		canceled := make(chan error, 1)
+		go func() { // the receive below waits for it
+			_, err := c.CallTool(ctx, &mcp.CallToolParams{
+				Name:      "execute",
+				Arguments: args{"command": "touch one; exec sleep 1000", "timeout": "1h"},
+			})
+			canceled <- err
+		}()
+		waitForFile(t, filepath.Join(dir, "one"))
+		cancel()
+		require.ErrorIs(t, <-canceled, context.Canceled)
 
-			require.Eventually(t, func() bool {
-				page, err := local.List(t.Context(), procmgr.ListRequest{})
-				all := page.Processes
-				return err == nil && len(all) == 2 && all[1].State == procmgr.Exited && all[1].EndedBy == procmgr.CauseRequest
-			}, long, 5*time.Millisecond)
-			out, err := local.Output(t.Context(), background, procmgr.OutputRequest{})
-			require.NoError(t, err)
-			require.Equal(t, procmgr.Running, out.Process.State)
-		})
-	}
+		require.Eventually(t, func() bool {
+			page, err := local.List(t.Context(), procmgr.ListRequest{})
+			all := page.Processes
+			return err == nil && len(all) == 2 && all[1].State == procmgr.Exited && all[1].EndedBy == procmgr.CauseRequest
+		}, long, 5*time.Millisecond)
+		out, err := local.Output(t.Context(), background, procmgr.OutputRequest{})
+		require.NoError(t, err)
+		require.Equal(t, procmgr.Running, out.Process.State)
+	})
 }
 
 // A wait ends before the client loses patience, and the command lives on.
@@ -176,36 +169,30 @@ func TestMaxWait(t *testing.T) {
 
 // When a session ends, its processes and its waiting calls end too.
 func TestSessionEnds(t *testing.T) {
-	t.Parallel()
-	for _, test := range transports {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			local, dir := newLocal(t)
-			c := test.connect(t, local)
-			for _, command := range []string{
-				"sleep 1000",
-				"trap '' TERM; touch two; while :; do sleep 1; done", // has to be killed
-				"sleep 1000 & touch three",                           // its shell is gone
-			} {
-				_, isError := c.call(t, "execute", args{"command": command, "run_in_background": true})
-				require.False(t, isError)
-			}
-			go func() { // ends with the session
-				_, _ = c.CallTool(t.Context(), &mcp.CallToolParams{
-					Name:      "execute",
-					Arguments: args{"command": "touch one; exec sleep 1000", "timeout": "1h"},
-				})
-			}()
-			for _, name := range []string{"one", "two", "three"} {
-				waitForFile(t, filepath.Join(dir, name))
-			}
-			began := time.Now()
-			c.leave()
-			all := waitForEnd(t, local)
-			require.Len(t, all, 4)
-			require.Less(t, time.Since(began), 10*time.Second)
-		})
-	}
+	overEach(t, func(t *testing.T, c *client, local *proclocal.Local, dir string) {
+		for _, command := range []string{
+			"sleep 1000",
+			"trap '' TERM; touch two; while :; do sleep 1; done", // has to be killed
+			"sleep 1000 & touch three",                           // its shell is gone
+		} {
+			_, isError := c.call(t, "execute", args{"command": command, "run_in_background": true})
+			require.False(t, isError)
+		}
+		go func() { // ends with the session
+			_, _ = c.CallTool(t.Context(), &mcp.CallToolParams{
+				Name:      "execute",
+				Arguments: args{"command": "touch one; exec sleep 1000", "timeout": "1h"},
+			})
+		}()
+		for _, name := range []string{"one", "two", "three"} {
+			waitForFile(t, filepath.Join(dir, name))
+		}
+		began := time.Now()
+		c.leave()
+		all := waitForEnd(t, local)
+		require.Len(t, all, 4)
+		require.Less(t, time.Since(began), 10*time.Second)
+	})
 }
 
 // If a client over HTTP goes away silently, its session ends after a time.
