@@ -181,6 +181,17 @@ type StartRequest struct {
 	// empty. Notify is not compared if the ID was used before: the pattern of the first
 	// Start counts.
 	Notify string
+	// MaxLifetime ends the process when it has run that long: with Terminate, a grace
+	// period, and then Kill. Process.EndedBy is then [CauseLifetime]. If the manager has a
+	// limit of its own, the shorter one applies; 0 is no limit beyond that. It is not
+	// compared if the ID was used before: the value of the first Start counts.
+	MaxLifetime time.Duration
+	// Age is how long ago the caller first had reason to send this request, for a caller
+	// that replays requests after a restart. If the manager does not know the ID and
+	// cannot have seen it for all of Age, because it has not been up that long or has
+	// forgotten IDs since, it starts nothing and the error is [ErrUnknown]: the command
+	// may have run before. With 0 an unknown ID is always started.
+	Age time.Duration
 }
 
 // Unsupported is a [Manager] that can do nothing: the error of every method is

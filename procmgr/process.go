@@ -27,6 +27,9 @@ const (
 	CauseRequest Cause = "request"
 	// CauseShutdown: the manager was closed.
 	CauseShutdown Cause = "shutdown"
+	// CauseLifetime: the limit of its life ended it: StartRequest.MaxLifetime or the
+	// manager's own.
+	CauseLifetime Cause = "lifetime"
 	// CauseLost: another part of the program reaped the leader, so that its
 	// exit code cannot be known.
 	CauseLost Cause = "lost"
