@@ -16,7 +16,7 @@ import (
 // A procfs is /proc, kept open so that a search needs no descriptor for it.
 type procfs struct {
 	dir  int
-	load *os.File // nil if there is none, as with ProcSubset=pid of systemd
+	load int // -1 if there is none, as with ProcSubset=pid of systemd
 	// lap is the shortest time in which the kernel can give out all numbers of
 	// processes, so that it begins again with the lowest ones; 0 if that is unknown.
 	lap time.Duration
@@ -47,7 +47,9 @@ func openProcfs() (*procfs, error) {
 		return nil, err
 	}
 	p := &procfs{dir: dir}
-	p.load, _ = os.Open("/proc/loadavg")
+	if p.load, err = unix.Open("/proc/loadavg", unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
+		p.load = -1
+	}
 	most, _ := os.ReadFile("/proc/sys/kernel/pid_max")
 	if n, err := strconv.Atoi(string(bytes.TrimSpace(most))); err == nil {
 		p.lap = time.Duration(n) * leastFork / time.Duration(processors())
@@ -63,8 +65,8 @@ func openProcfs() (*procfs, error) {
 
 func (p *procfs) close() {
 	unix.Close(p.dir)
-	if p.load != nil {
-		p.load.Close()
+	if p.load >= 0 {
+		unix.Close(p.load)
 	}
 }
 
@@ -73,12 +75,9 @@ func (p *procfs) close() {
 // nothing has forked. newest returns 0 if the system does not tell, as gVisor
 // does not.
 func (p *procfs) newest() int {
-	if p.load == nil {
-		return 0
-	}
 	var buf [128]byte
-	n, err := p.load.ReadAt(buf[:], 0)
-	if n == 0 && err != nil {
+	n, err := unix.Pread(p.load, buf[:], 0)
+	if err != nil {
 		return 0
 	}
 	text := bytes.TrimSpace(buf[:n])
@@ -95,9 +94,24 @@ func processors() int {
 	return max(bytes.Count(text, []byte("\nprocessor")), runtime.NumCPU()) + 1
 }
 
+// fewNumbers is so few that asking for each is cheaper than a listing, for which the
+// kernel makes an entry of /proc for each process.
+const fewNumbers = 256
+
 // each calls f for the processes with the numbers from first on, in their order,
-// without the older ones.
-func (p *procfs) each(first int, f func(pid int)) error {
+// without the older ones. newest is the number that was given out last, or 0 if that is
+// unknown. f may also be called with the number of a thread.
+func (p *procfs) each(first, newest int, f func(pid int)) error {
+	for at := first; first > 1 && newest >= at-1 && newest-at < fewNumbers; newest = p.newest() {
+		if at > newest {
+			return nil
+		}
+		for ; at <= newest; at++ {
+			if _, ok := sidOf(at); ok {
+				f(at)
+			}
+		}
+	}
 	return p.list(first, func(pid int, inode uint64) {
 		if known, ok := p.older[pid]; !ok || known != inode || inode <= 1 { // 1: the system does not tell
 			f(pid)

@@ -247,7 +247,7 @@ func (f *search) lookThrough() (settled bool) {
 	f.oldest = first
 	for looks := 1; ; looks++ {
 		f.again = 0
-		if f.proc.each(first, f.look) != nil || f.full {
+		if f.proc.each(first, newest, f.look) != nil || f.full {
 			return false
 		}
 		now := f.proc.newest()
@@ -309,6 +309,9 @@ func (f *search) look(pid int) {
 		return
 	}
 	m, err := openMember(pid)
+	if err == errThread {
+		return
+	}
 	if err != nil {
 		f.full = f.full || err != unix.ESRCH
 		f.lookAgain(pid)

@@ -311,12 +311,15 @@ type member struct {
 	file *os.File // owns fd while await waits for the member
 }
 
+// errThread is the error of openMember for the number of a thread.
+var errThread = errors.New("a thread")
+
 // openMember opens a pidfd for a process. The error is ESRCH if that has gone.
 func openMember(pid int) (m member, err error) {
 	m.pid = pid
 	m.fd, err = unix.PidfdOpen(pid, 0)
-	if err == unix.EINVAL || err == unix.ENOENT { // it is a thread
-		err = unix.ESRCH
+	if err == unix.EINVAL || err == unix.ENOENT {
+		err = errThread
 	}
 	return m, err
 }
