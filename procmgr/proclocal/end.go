@@ -1,7 +1,9 @@
 package proclocal
 
 import (
+	"context"
 	"log/slog"
+	"math"
 	"runtime"
 	"time"
 
@@ -71,11 +73,23 @@ func causeOf(end osproc.Exit) procmgr.Cause {
 	return procmgr.CauseExit
 }
 
-// watch follows a process to its end. Close waits for it.
-func (l *Local) watch(r *record) {
+// watch follows a process to its end, and ends it if it runs for too long. Close waits
+// for it.
+func (l *Local) watch(r *record, lifetime time.Duration) {
 	defer l.wg.Done()
 
+	stop := func() bool { return false }
+	if lifetime < math.MaxInt64 {
+		l.wg.Add(1)
+		stop = time.AfterFunc(lifetime, func() {
+			defer l.wg.Done()
+			l.outlived(r)
+		}).Stop
+	}
 	end, at := r.tree.Follow(func(end osproc.Exit) { l.detach(r, end) })
+	if stop() {
+		l.wg.Done()
+	}
 	r.lookForWithheld(end.Code())
 	r.gone(end, at)
 	exited := l.finish(r, end, at)
@@ -89,6 +103,17 @@ func (l *Local) watch(r *record) {
 	<-r.told
 	if f := l.opts.OnExit; f != nil {
 		r.hook("OnExit", func() { f(exited) })
+	}
+}
+
+// outlived ends a process that has reached its MaxLifetime.
+func (l *Local) outlived(r *record) {
+	if !r.ask(procmgr.CauseLifetime) {
+		return
+	}
+	r.log(slog.LevelInfo, "process has reached its maximum lifetime")
+	for _, left := range l.end(context.Background(), []*record{r}) {
+		r.log(slog.LevelWarn, "not all of the process is gone", slog.String("error", left.String()))
 	}
 }
 

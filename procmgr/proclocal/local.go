@@ -70,7 +70,7 @@ type Local struct {
 	hanging int
 	left    bool
 	seq     uint64
-	table   table
+	table   *table
 	asking  map[*record]bool // that have a stdin and have not exited
 	events  *eventLog
 	exits   *list.List // the records that have exited, in the order of their exits

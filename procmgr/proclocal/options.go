@@ -119,8 +119,11 @@ type Options struct {
 	// processes never count.
 	MaxRunningPerChat, MaxRunning int
 
-	// StopGrace is how long Close waits after Terminate before it kills: 5 s
-	// by default.
+	// MaxLifetime is the limit of [procmgr.StartRequest].MaxLifetime for all processes:
+	// none by default.
+	MaxLifetime time.Duration
+	// StopGrace is how long Close waits after Terminate before it kills, and the end of
+	// a MaxLifetime too: 5 s by default.
 	StopGrace time.Duration
 
 	// OnStart is called before the Start that began the process returns, and
@@ -164,6 +167,7 @@ func (o *Options) withDefaults() Options {
 	c.MaxRunning = bound(c.MaxRunning, defaultMaxRunning, math.MaxInt)
 	c.MaxLog = bound(c.MaxLog, defaultMaxLog, math.MaxInt64)
 	c.MaxLogs = bound(c.MaxLogs, defaultMaxLogs, math.MaxInt64)
+	c.MaxLifetime = bound(c.MaxLifetime, math.MaxInt64, math.MaxInt64)
 	c.StopGrace = bound(c.StopGrace, defaultStopGrace, 0)
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

@@ -64,7 +64,7 @@ type record struct {
 	mu       sync.Mutex
 	process  procmgr.Process
 	withheld []string      // for Output.Withheld
-	asked    procmgr.Cause // CauseRequest or CauseShutdown: the first that asked for the end
+	asked    procmgr.Cause // of the end; see ask
 	changed  chan struct{}
 
 	// The Local's mu guards these.
@@ -177,15 +177,16 @@ func (r *record) started(ctx context.Context) (failed bool, err error) {
 // exited reports whether nothing is left of the process.
 func (r *record) exited() bool { return r.state() == procmgr.Exited }
 
-// ask notes why the process is to end; the first cause counts. It reports false
-// if the process has exited.
+// ask notes why the process is to end; the first cause counts, unless the process has
+// reached its MaxLifetime in spite of a request. It reports false if the process has
+// exited, or if Close has begun to end it before its MaxLifetime does.
 func (r *record) ask(who procmgr.Cause) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.process.State == procmgr.Exited {
+	switch aged := who == procmgr.CauseLifetime; {
+	case r.process.State == procmgr.Exited, aged && r.asked == procmgr.CauseShutdown:
 		return false
-	}
-	if r.asked == "" {
+	case r.asked == "" || aged:
 		r.asked = who
 	}
 	return true

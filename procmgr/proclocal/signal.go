@@ -84,7 +84,7 @@ func (l *Local) target(chat, id string, sig procmgr.Signal) (*record, error) {
 	case a.past != nil && !a.past.spent:
 		return nil, procmgr.ErrNotRunning
 	case a.past == nil && sig != procmgr.Interrupt && !l.closed:
-		l.table.bury(chat, &tombstone{id: id, spent: true})
+		l.table.bury(chat, &tombstone{id: id, used: time.Now(), spent: true})
 	}
 	return nil, procmgr.ErrNotFound
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"math"
 	"strings"
 	"time"
 
@@ -49,6 +50,9 @@ func (l *Local) startOnce(ctx context.Context, chat string, req procmgr.StartReq
 	known, err := l.used(chat, req.ID, key)
 	r, mine := known.record, err == nil && known == answer{}
 	if mine {
+		err = check.Age(req.Age, l.table.whole)
+	}
+	if mine && err == nil {
 		r, err = l.reserve(chat, req.ID, key, req.Stdin == procmgr.StdinTerminal)
 	}
 	l.mu.Unlock()
@@ -134,7 +138,7 @@ func (l *Local) launch(r *record, req procmgr.StartRequest, from *baseenv.Origin
 	close(r.ready)
 	l.happened(procmgr.EventStarted, began.StartedAt, began, "")
 	l.mu.Unlock()
-	go l.watch(r) // from now on there is output, and an end
+	go l.watch(r, min(l.opts.MaxLifetime, cmp.Or(req.MaxLifetime, math.MaxInt64))) // from now on there is output, and an end
 	r.log(slog.LevelInfo, "process started", slog.Int("pid", began.PID))
 	if f := l.opts.OnStart; f != nil {
 		defer close(r.told)
@@ -295,7 +299,7 @@ func checkCommand(req procmgr.StartRequest) error {
 	case strings.ContainsRune(req.WorkDir, 0):
 		return xerrors.Errorf("the working directory has a NUL byte: %w", procmgr.ErrInvalid)
 	}
-	if err := input.Check(req); err != nil {
+	if err := cmp.Or(check.Lifetime(req.MaxLifetime), input.Check(req)); err != nil {
 		return err
 	}
 	for _, name := range namesIn(req.Env) {

@@ -23,6 +23,9 @@ type table struct {
 	all     records
 	running int // records that have not exited
 	ended   *fair[*tombstone]
+	// whole is when the table was made or, if later, when the newest ID that it has
+	// forgotten was first used. No ID that was first used after it is forgotten.
+	whole time.Time
 }
 
 // An answer has a record or a tombstone, or neither if the ID is unused.
@@ -51,13 +54,19 @@ func (rs *records) remove(r *record) {
 type tombstone struct {
 	id    string
 	key   idempotency.Fingerprint
+	used  time.Time      // when the ID was first used
 	spent bool           // never started, and never to be started
 	left  procmgr.Output // as of a request from the beginning on
 }
 
-func newTable() table {
-	t := table{answers: make(map[string]map[string]answer), chats: make(map[string]*chatRecords)}
-	t.ended = newFair(maxTombstones, func(chat string, past *tombstone) { t.set(chat, past.id, answer{}) })
+func newTable() *table {
+	t := &table{answers: make(map[string]map[string]answer), chats: make(map[string]*chatRecords), whole: time.Now()}
+	t.ended = newFair(maxTombstones, func(chat string, past *tombstone) {
+		t.set(chat, past.id, answer{})
+		if past.used.After(t.whole) {
+			t.whole = past.used
+		}
+	})
 	return t
 }
 
@@ -327,7 +336,7 @@ func buried(r *record) *tombstone {
 	p := r.snapshot()
 	p.Command = cutShort(p.Command)
 	p.LogPath = "" // the log goes with the record
-	return &tombstone{id: r.id, key: r.key, left: procmgr.Output{Process: p, Withheld: r.withheld, PassedOver: r.passedOver, Next: r.out.Total()}}
+	return &tombstone{id: r.id, key: r.key, used: p.StartedAt, left: procmgr.Output{Process: p, Withheld: r.withheld, PassedOver: r.passedOver, Next: r.out.Total()}}
 }
 
 // expireIn makes the oldest record expire after a while. The caller holds mu.

@@ -4,9 +4,11 @@
 package check
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -54,6 +56,32 @@ func Chat(id string) error {
 		return xerrors.Errorf("the chat ID %.80q has a character that cannot be used: %w", id, procmgr.ErrInvalid)
 	}
 	return nil
+}
+
+// Lifetime returns an error that says why a MaxLifetime cannot be used, or nil.
+func Lifetime(d time.Duration) error {
+	if d < 0 {
+		return xerrors.Errorf("the maximum lifetime %v is negative: %w", d, procmgr.ErrInvalid)
+	}
+	return nil
+}
+
+// Age returns the error of a start whose ID is unknown if the ID may have been used
+// within the Age of the request, since not all earlier IDs are known that were used
+// before a time. Otherwise it returns nil.
+func Age(age time.Duration, whole time.Time) error {
+	if age <= 0 || time.Since(whole) >= age {
+		return nil
+	}
+	return xerrors.Errorf("nothing was started now, but the command may have run before the restart: the process manager does not remember IDs for that long: %w", procmgr.ErrUnknown)
+}
+
+// Older returns the Age of a request that is sent on some time after it came.
+func Older(age time.Duration, came time.Time) time.Duration {
+	if age <= 0 {
+		return 0
+	}
+	return age + min(time.Since(came).Truncate(time.Millisecond), math.MaxInt64-age)
 }
 
 // MaxInput is the largest Data of a request in bytes.
