@@ -10,6 +10,7 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/check"
 )
 
 // maxRestarts is how many new servers in a row a start may meet.
@@ -26,7 +27,7 @@ func (m *manager) start(ctx context.Context, req procmgr.StartRequest) (procmgr.
 	if err := cmp.Or(ctx.Err(), m.check()); err != nil {
 		return procmgr.Output{}, err
 	}
-	own := req.ID == ""
+	own, came := req.ID == "", time.Now()
 	if own {
 		req.ID = procmgr.NewID()
 	}
@@ -40,7 +41,7 @@ func (m *manager) start(ctx context.Context, req procmgr.StartRequest) (procmgr.
 	s := &starting{manager: m, req: req, began: time.Now(), asked: asked}
 	s.call = call{manager: m, id: req.ID, path: pathStart, instance: instance, into: &s.out, body: func() (any, time.Duration) {
 		body := startBody(req)
-		body.Wait = max(min(req.Wait, m.c.slice), 0)
+		body.Wait, body.Age = max(min(req.Wait, m.c.slice), 0), check.Older(req.Age, came)
 		if s.call.retry.tries > 0 { // later attempts wait for the time that is left
 			body.Wait = m.c.left(req.Wait, s.began)
 		}

@@ -80,6 +80,8 @@ type startBody struct {
 	Limit        headtail.Limits   `json:"limit,omitzero"`
 	Highlight    int               `json:"highlight,omitzero"`
 	Notify       string            `json:"notify,omitempty"`
+	MaxLifetime  time.Duration     `json:"max_lifetime,omitzero"`
+	Age          time.Duration     `json:"age,omitzero"`
 }
 
 // A processID says which process a request is about.
@@ -230,7 +232,8 @@ func readText(d *jsontext.Decoder, _ *string) error {
 	return errors.ErrUnsupported
 }
 
-// readWait reads a duration such as "10s". A negative duration is no wait.
+// readWait reads a duration such as "10s". A negative duration is no wait and no age. A
+// negative lifetime is left to the Host, which refuses it.
 func readWait(d *jsontext.Decoder, to *time.Duration) error {
 	var text string
 	if err := json.UnmarshalDecode(d, &text); err != nil {
@@ -240,7 +243,10 @@ func readWait(d *jsontext.Decoder, to *time.Duration) error {
 	if err != nil && text != "" {
 		return xerrors.Errorf(`%.80q is not a duration such as "10s"`, text)
 	}
-	*to = max(wait, 0)
+	if d.StackPointer() != "/max_lifetime" {
+		wait = max(wait, 0)
+	}
+	*to = wait
 	return nil
 }
 
