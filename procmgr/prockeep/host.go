@@ -268,13 +268,15 @@ func (v *view) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Out
 		return procmgr.Output{}, callerr.Wrap("start", req.ID, err)
 	}
 	ctx = context.WithValue(ctx, originKey{}, from)
-	sent, began := false, time.Now().UnixMilli() // whether a claim since then may be this call's
+	sent, came := false, time.Now() // whether a claim since then may be this call's
 	out, known, err := call(ctx, v, req.ID, starting, func(m procmgr.Manager) (procmgr.Output, error) {
-		out, err := m.Start(ctx, req)
+		again := req
+		again.Age = check.Older(req.Age, came)
+		out, err := m.Start(ctx, again)
 		sent = sent || err != nil && out.Process.ID != ""
 		return out, err
 	})
-	if err == nil && sent && known != nil && known.lost() && known.At >= began {
+	if err == nil && sent && known != nil && known.lost() && known.At >= came.UnixMilli() {
 		err = xerrors.Errorf("the keeper died when it was about to run the command: %w", procmgr.ErrUnknown)
 	}
 	out.Attached = out.Attached && !own
@@ -342,10 +344,12 @@ func (c *claim) process() procmgr.Process {
 	if c.Lineage != nil {
 		p.PID = c.Lineage.PID
 	}
+	until := time.Now()
 	if e := c.end; e != nil {
 		p.State, p.ExitCode, p.Signal, p.EndedBy, p.ExitedAt = procmgr.Exited, e.Code, e.Signal, e.EndedBy, time.UnixMilli(e.At)
-		p.Elapsed = max(p.ExitedAt.Sub(p.StartedAt), 0)
+		until = p.ExitedAt
 	}
+	p.Elapsed = max(until.Sub(p.StartedAt), 0)
 	return p
 }
 

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"time"
 	"unicode/utf8"
 
 	"golang.org/x/xerrors"
@@ -48,7 +49,7 @@ const (
 type line struct {
 	Kind   string `json:"kind"`
 	Keeper string `json:"keeper,omitempty"` // its token
-	At     int64  `json:"at,omitempty"`     // in Unix milliseconds
+	At     int64  `json:"at,omitempty"`     // in Unix milliseconds; of the file, see table.whole
 
 	// Again marks what is written anew into a new file: a generation that doesn't become
 	// the newest by it, or a start whose keeper need not be the newest. In an end it says
@@ -137,6 +138,7 @@ type table struct {
 	claims      map[idKey]*claim
 	claimed     int     // how many claims there were
 	lost        []idKey // in the order in which that was found
+	whole       int64   // no ID that was claimed after it is missing, in Unix milliseconds
 }
 
 func newTable() *table {
@@ -149,7 +151,7 @@ func (t *table) add(l line) {
 	same := c != nil && c.Keeper == l.Keeper && c.Seq == l.Seq
 	switch l.Kind {
 	case lineFile:
-		t.file, t.instance = l.File, l.Instance
+		t.file, t.instance, t.whole = l.File, l.Instance, l.At
 	case lineGeneration:
 		if !l.Again {
 			t.newest = l.Keeper
@@ -238,8 +240,10 @@ func (t *table) running(chat string) (own []*claim, all int) {
 const maxTombstones = 16384
 
 // missing returns the lines that a file with the lines of t lacks to say what another
-// table says. It leaves out the oldest of more than maxTombstones ended IDs.
-func (t *table) missing(other *table) (lines []line) {
+// table says. It leaves out the oldest of more than maxTombstones ended IDs. The other
+// table without them is whole from a later time on.
+func (t *table) missing(other *table) (lines []line, whole int64) {
+	whole = other.whole
 	for token, g := range other.generations {
 		if t.generations[token] == nil {
 			again := g.line
@@ -256,6 +260,7 @@ func (t *table) missing(other *table) (lines []line) {
 	for _, c := range slices.SortedFunc(maps.Values(other.claims), inOrder) {
 		if c.end != nil {
 			if ended--; ended >= maxTombstones {
+				whole = max(whole, c.At)
 				continue
 			}
 		}
@@ -270,7 +275,7 @@ func (t *table) missing(other *table) (lines []line) {
 			lines = append(lines, *c.end)
 		}
 	}
-	return lines
+	return lines, whole
 }
 
 // An idFile is the file "ids" of a directory, as far as it was read. It is not safe for
@@ -386,7 +391,7 @@ func (f *idFile) join() error {
 			if f.file != nil {
 				_ = f.read() // what other keepers have appended since it was removed
 			}
-			if next, err = f.make(os.Link); errors.Is(err, fs.ErrExist) {
+			if next, err = f.make(os.Link, time.Now()); errors.Is(err, fs.ErrExist) {
 				continue
 			}
 		}
@@ -397,16 +402,18 @@ func (f *idFile) join() error {
 		if err := f.turnTo(next); err != nil {
 			return err
 		}
-		return f.append(f.missing(&before)...)
+		lines, _ := f.missing(&before)
+		return f.append(lines...)
 	}
 	return xerrors.Errorf("%s is removed again and again", f.path)
 }
 
 // make puts a file at the path that says what the table says, and returns it locked.
-// place is os.Link or os.Rename.
-func (f *idFile) make(place func(from, to string) error) (*os.File, error) {
-	first := line{Kind: lineFile, File: owndir.Name(), Instance: cmp.Or(f.instance, owndir.Name())}
-	text, err := encode(append([]line{first}, newTable().missing(&f.table)...)...)
+// place is os.Link or os.Rename. IDs that were claimed before whole may be missing.
+func (f *idFile) make(place func(from, to string) error, whole time.Time) (*os.File, error) {
+	lines, since := newTable().missing(&f.table)
+	first := line{Kind: lineFile, File: owndir.Name(), Instance: cmp.Or(f.instance, owndir.Name()), At: max(since, whole.UnixMilli())}
+	text, err := encode(append([]line{first}, lines...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -454,7 +461,7 @@ func (f *idFile) compact() error {
 	err := f.read()
 	var next *os.File
 	if err == nil {
-		next, err = f.make(os.Rename)
+		next, err = f.make(os.Rename, time.Time{})
 	}
 	if err != nil {
 		return errors.Join(err, lockShared(f.file))

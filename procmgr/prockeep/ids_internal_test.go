@@ -125,9 +125,10 @@ func TestIDsRemoved(t *testing.T) {
 // A new file keeps only the latest ended IDs, but every ID that may still run.
 func TestIDsCompact(t *testing.T) {
 	w := openIDs(t, t.TempDir())
+	since := w.whole
 	lines := []line{{Kind: lineGeneration, Keeper: "k"}}
 	for i := range maxTombstones + 100 {
-		start := line{Kind: lineStart, Keeper: "k", Seq: uint64(i + 1), Chat: "c", ID: fmt.Sprint(i)}
+		start := line{Kind: lineStart, Keeper: "k", Seq: uint64(i + 1), Chat: "c", ID: fmt.Sprint(i), At: since + int64(i)}
 		lines = append(lines, start)
 		if i > 0 {
 			start.Kind = lineEnd
@@ -136,6 +137,7 @@ func TestIDsCompact(t *testing.T) {
 	}
 	require.NoError(t, w.append(lines...))
 	require.NoError(t, w.compact())
+	require.Equal(t, since+99, w.whole)
 	require.Len(t, w.claims, maxTombstones+1)
 	require.Nil(t, w.claims[idKey{"c", "0"}].end)
 	require.Nil(t, w.claims[idKey{"c", "99"}])
@@ -152,7 +154,7 @@ func FuzzIDs(f *testing.F) {
 	f.Fuzz(func(t *testing.T, script []byte, chat string, cuts []byte) {
 		w := openIDs(t, t.TempDir())
 		want := newTable()
-		want.file, want.instance = w.table.file, w.table.instance
+		want.file, want.instance, want.whole = w.table.file, w.table.instance, w.table.whole
 		for i, op := range script {
 			l := line{Keeper: fmt.Sprint("k", op/64), Seq: uint64(op / 16 % 4), Chat: chat, ID: fmt.Sprint(op / 32)}
 			switch op % 8 {

@@ -500,3 +500,50 @@ func TestStopBeforeStart(t *testing.T) {
 	_, err := next.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true"})
 	require.ErrorIs(t, err, procmgr.ErrConflict)
 }
+
+// What a keeper knows of IDs is as old as its directory, whichever keepers there were.
+func TestAge(t *testing.T) {
+	dir := newDir(t)
+	h := open(t, dir, nil)
+	try := func(id string, age time.Duration) (bool, error) {
+		out, err := h.Start(t.Context(), procmgr.StartRequest{ID: id, Command: "exit 4", Age: age, Wait: long})
+		return out.Attached, err
+	}
+	_, err := try("one", time.Minute)
+	require.ErrorIs(t, err, procmgr.ErrUnknown)
+	_, err = try("one", 0)
+	require.NoError(t, err)
+	opened := time.Now()
+	_, err = try("two", time.Since(opened))
+	require.NoError(t, err)
+	h = open(t, dir, &prockeep.Options{Replace: true})
+	_, err = try("three", time.Since(opened))
+	require.NoError(t, err, "the earlier keeper has written down what it ran")
+	require.NoError(t, os.RemoveAll(dir))
+	again, err := try("one", time.Hour)
+	require.NoError(t, err)
+	require.True(t, again)
+	_, err = try("four", time.Since(opened))
+	require.ErrorIs(t, err, procmgr.ErrUnknown)
+	_, err = try("four", 0)
+	require.NoError(t, err)
+	require.NoError(t, h.Stop(t.Context()))
+	h = open(t, dir, nil)
+	_, err = try("one", time.Since(opened))
+	require.ErrorIs(t, err, procmgr.ErrUnknown)
+}
+
+// A lifetime ends a process although the program that has asked for it is gone.
+func TestMaxLifetime(t *testing.T) {
+	dir := newDir(t)
+	for id, tc := range map[string][2]time.Duration{"keeper": {500 * time.Millisecond, 0}, "request": {time.Hour, 500 * time.Millisecond}} {
+		h, err := prockeep.Open(t.Context(), dir, &prockeep.Options{Local: proclocal.Options{MaxLifetime: tc[0]}, Replace: true, Idle: lifetime})
+		require.NoError(t, err)
+		_, err = h.Start(t.Context(), procmgr.StartRequest{ID: id, Command: "exec sleep 1000", MaxLifetime: tc[1]})
+		require.NoError(t, err)
+		require.NoError(t, h.Close())
+		out, err := open(t, dir, nil).Output(t.Context(), id, procmgr.OutputRequest{Wait: long})
+		require.NoError(t, err)
+		require.Equal(t, procmgr.CauseLifetime, out.Process.EndedBy)
+	}
+}

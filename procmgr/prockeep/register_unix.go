@@ -3,6 +3,7 @@
 package prockeep
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"strings"
@@ -55,9 +56,10 @@ func (r *register) line(kind string, key idKey, seq uint64) line {
 	return line{Kind: kind, Keeper: r.token, At: time.Now().UnixMilli(), Seq: seq, Chat: key.chat, ID: key.id}
 }
 
-// claim writes the first line about an ID, unless there is one. The claim is this keeper's
-// only if that line counts in the order of the file. The caller holds mu.
-func (r *register) claim(t *table, kind string, key idKey, sum string, l *osproc.Lineage) (seq uint64, err error) {
+// claim writes the first line about an ID, unless there is one, or there may have been
+// one within the age of the request. The claim is this keeper's only if that line counts in
+// the order of the file. The caller holds mu.
+func (r *register) claim(t *table, kind string, key idKey, sum string, l *osproc.Lineage, age time.Duration) (seq uint64, err error) {
 	r.seq++
 	mine := r.line(kind, key, r.seq)
 	mine.Print, mine.Lineage = sum, l
@@ -69,7 +71,7 @@ func (r *register) claim(t *table, kind string, key idKey, sum string, l *osproc
 	case c != nil:
 		return 0, taken(c, r.token)
 	case kind == lineStart:
-		if err := r.room(t, key.chat); err != nil {
+		if err := cmp.Or(check.Age(age, time.UnixMilli(t.whole+1)), r.room(t, key.chat)); err != nil {
 			return 0, err
 		}
 	}
@@ -169,10 +171,12 @@ func (m registered) Start(ctx context.Context, req procmgr.StartRequest) (procmg
 		req.ID = procmgr.NewID()
 	}
 	r, key, from := m.r, idKey{m.chat, req.ID}, *asked
+	came, age := time.Now(), req.Age
+	req.Age = 0    // the file knows more IDs than the Local
 	var seq uint64 // of the claim
 	from.Claim = func(l osproc.Lineage) error {
 		return r.do(func(t *table) (err error) {
-			seq, err = r.claim(t, lineStart, key, fingerprint(req), &l)
+			seq, err = r.claim(t, lineStart, key, fingerprint(req), &l, check.Older(age, came))
 			return err
 		})
 	}
@@ -212,7 +216,7 @@ func (m registered) Signal(ctx context.Context, id string, sig procmgr.Signal) e
 		case c != nil && c.Keeper != m.r.token:
 			return errElsewhere
 		case c == nil && (sig == procmgr.Terminate || sig == procmgr.Kill):
-			_, err = m.r.claim(t, lineStop, idKey{m.chat, id}, "", nil)
+			_, err = m.r.claim(t, lineStop, idKey{m.chat, id}, "", nil, 0)
 		}
 		return err
 	})
