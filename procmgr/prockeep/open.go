@@ -200,13 +200,15 @@ func (h *Host) recall(ctx context.Context) error {
 const dyingTime = 2 * time.Second
 
 // died reports whether a keeper has ended whose answer is err. Its listener may still be
-// open for a moment after the connection broke.
+// open for a moment after the connection broke. A keeper that lives answers.
 func (h *Host) died(ctx context.Context, token string, err error) bool {
-	for until := time.Now().Add(dyingTime); ; pause(ctx) {
+	ctx, cancel := context.WithTimeout(ctx, dyingTime)
+	defer cancel()
+	for ; ; pause(ctx) {
 		if isDead(h.order.Dir, token) {
 			return true
 		}
-		if !isBroken(err) || ctx.Err() != nil || time.Now().After(until) {
+		if !isBroken(err) || ctx.Err() != nil || h.ask(ctx, token, http.MethodGet) == nil {
 			return false
 		}
 	}
