@@ -10,8 +10,10 @@ import (
 	"errors"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/xerrors"
@@ -26,7 +28,9 @@ import (
 // commands. Its methods are safe for concurrent use.
 type Router interface {
 	// Host returns the machine of a chat. It is the same one for as long as the
-	// chat has processes. Nothing was started if it returns an error.
+	// chat has processes. Nothing was started if it returns an error. A chat whose Host is
+	// another value than before counts as moved: a Start that is older than the move, by
+	// its Age, is [procmgr.ErrUnknown] unless the machine knows the ID.
 	Host(ctx context.Context, chatID string) (procmgr.Host, error)
 	// Hosts returns all machines by their names.
 	Hosts(ctx context.Context) (map[string]procmgr.Host, error)
@@ -55,6 +59,7 @@ type route struct {
 	router  Router
 	timeout time.Duration
 	cursors cursors
+	homes   homes
 }
 
 var _ procmgr.Host = (*route)(nil)
@@ -76,7 +81,8 @@ func New(r Router, opts *Options) procmgr.Host {
 	if opts != nil && opts.Timeout != 0 {
 		timeout = opts.Timeout
 	}
-	return &route{router: r, timeout: timeout}
+	now := time.Now()
+	return &route{router: r, timeout: timeout, homes: homes{whole: now, turned: now}}
 }
 
 // An asked is the answer of one machine.
@@ -294,14 +300,56 @@ func (r *route) Describe(ctx context.Context) (procmgr.Description, error) {
 
 // Chat implements [procmgr.Host].
 func (r *route) Chat(id string) procmgr.Manager {
-	return &routed{router: r.router, id: id, err: check.Chat(id)}
+	return &routed{route: r, id: id, err: check.Chat(id)}
+}
+
+// maxHomes is how many chats a route remembers at least.
+const maxHomes = 1 << 15
+
+// A home is the machine of a chat, and since when the chat has been there.
+type home struct {
+	procmgr.Host
+	since time.Time
+}
+
+// homes remembers the machines of the chats that were routed last.
+type homes struct {
+	mu sync.Mutex // guards the fields below
+	// newer has the chats that were routed last, up to maxHomes, and older has the chats
+	// routed before turned. No other chat was routed since whole.
+	newer, older  map[string]home
+	turned, whole time.Time
+}
+
+// of returns the home of a chat that is routed to a machine now.
+func (s *homes) of(chat string, h procmgr.Host) home {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was, known := s.newer[chat]
+	if !known {
+		was, known = s.older[chat]
+	}
+	switch {
+	case !known:
+		was = home{h, s.whole}
+	case reflect.ValueOf(h).Comparable() && was.Host != h:
+		was = home{h, time.Now()}
+	default:
+		was.Host = h
+	}
+	if s.newer == nil || len(s.newer) >= maxHomes {
+		s.newer, s.older = make(map[string]home), s.newer
+		s.whole, s.turned = s.turned, time.Now()
+	}
+	s.newer[chat] = was
+	return was
 }
 
 // A routed is the Manager of a chat whose machine a Router knows.
 type routed struct {
-	router Router
-	id     string
-	err    error // why the ID cannot be used: isolation fails closed
+	route *route
+	id    string
+	err   error // why the ID cannot be used: isolation fails closed
 }
 
 var _ procmgr.Manager = (*routed)(nil)
@@ -309,25 +357,43 @@ var _ procmgr.Manager = (*routed)(nil)
 // errNoMachine is the error of a chat for which a Router has no Host.
 var errNoMachine = xerrors.New("the chat has no machine")
 
-// manager returns a function that returns the chat's Manager on its machine.
-func (c *routed) manager(ctx context.Context) func() (procmgr.Manager, error) {
-	return func() (procmgr.Manager, error) {
+// home returns a function that returns the chat's machine.
+func (c *routed) home(ctx context.Context) func() (home, error) {
+	return func() (home, error) {
 		if err := cmp.Or(c.err, ctx.Err()); err != nil {
-			return nil, err
+			return home{}, err
 		}
-		h, err := c.router.Host(ctx, c.id)
+		h, err := c.route.router.Host(ctx, c.id)
 		switch {
 		case err != nil:
-			return nil, xerrors.Errorf("the machine of the chat cannot be told: %w", err)
+			return home{}, xerrors.Errorf("the machine of the chat cannot be told: %w", err)
 		case h == nil:
-			return nil, errNoMachine
+			return home{}, errNoMachine
 		}
-		return h.Chat(c.id), nil
+		return c.route.homes.of(c.id, h), nil
 	}
 }
 
+// manager returns a function that returns the chat's Manager on its machine.
+func (c *routed) manager(ctx context.Context) func() (procmgr.Manager, error) {
+	return func() (procmgr.Manager, error) {
+		at, err := c.home(ctx)()
+		if err != nil {
+			return nil, err
+		}
+		return at.Chat(c.id), nil
+	}
+}
+
+// Start implements [procmgr.Manager]. A request that is older than the chat on this machine
+// goes there with an Age that no machine has, because the machine may know the ID.
 func (c *routed) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
-	return call("start", req.ID, c.manager(ctx), func(m procmgr.Manager) (procmgr.Output, error) { return m.Start(ctx, req) })
+	return call("start", req.ID, c.home(ctx), func(at home) (procmgr.Output, error) {
+		if check.Age(req.Age, at.since) != nil {
+			req.Age = math.MaxInt64
+		}
+		return at.Chat(c.id).Start(ctx, req)
+	})
 }
 
 func (c *routed) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {

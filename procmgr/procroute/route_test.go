@@ -15,6 +15,7 @@ import (
 
 	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 	"github.com/toolproc/toolproc/procmgr/procroute"
 	"github.com/toolproc/toolproc/procmgr/proctest"
 )
@@ -373,5 +374,52 @@ func TestChanges(t *testing.T) {
 		out, err = m.Output(t.Context(), second, procmgr.OutputRequest{Against: elsewhere})
 		require.NoError(t, err)
 		require.Nil(t, out.Changes)
+	}
+}
+
+// uncomparable is a Host that is no map key, so a route cannot tell whether it is the same.
+type uncomparable struct {
+	procmgr.Host
+	_ func()
+}
+
+// A chat that has moved may have run an ID elsewhere before.
+func TestAge(t *testing.T) {
+	began := time.Now()
+	a, b := newLocal(t), newLocal(t)
+	ready := time.Now()
+	run(t, a, "true") // takes a while
+	ms := make(machines)
+	r := procroute.New(ms, nil)
+	c := r.Chat("chat")
+	made := time.Now()
+	for _, step := range []struct {
+		name    string
+		machine procmgr.Host
+		id      string
+		since   time.Time // when the call was made; zero is Age 0
+		err     error
+	}{
+		{"first", a, "x", time.Now(), nil},
+		{"before the machine", a, "y", began, procmgr.ErrUnknown},
+		{"before the route", a, "y", ready, procmgr.ErrUnknown},
+		{"known", a, "x", began, nil},
+		{"moved", b, "x", made, procmgr.ErrUnknown},
+		{"moved, for the first time", b, "x", time.Time{}, nil},
+		{"moved back, and known", a, "x", made, nil},
+		{"moved back, and unknown", a, "z", made, procmgr.ErrUnknown},
+	} {
+		ms["chat"] = step.machine
+		req := procmgr.StartRequest{ID: step.id, Command: "true"}
+		if !step.since.IsZero() {
+			req.Age = time.Since(step.since)
+		}
+		_, err := c.Start(t.Context(), req)
+		require.ErrorIs(t, err, step.err, step.name)
+	}
+	for id, machine := range map[string]*proclocal.Local{"p": a, "q": b} {
+		ms["chat made anew"] = uncomparable{Host: machine}
+		_, err := r.Chat("chat made anew").Start(t.Context(), procmgr.StartRequest{ID: id, Command: "true", Age: time.Since(made)})
+		require.NoError(t, err)
 	}
 }
