@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html"
 	"maps"
+	"math"
 	"net"
 	"os"
 	"regexp"
@@ -134,6 +135,21 @@ var mutants = []mutant{
 	}), "once/attach while it runs; once/attach after the exit; once/eight at the same instant; once/labels do not count; once/of the host itself; list/attached once"},
 	{"says that it attached always", output(func(out *procmgr.Output, _ procmgr.OutputRequest) { out.Attached = true }), "start/exit code; once/another ID runs again; chat/odd names"},
 	{"does not say that it attached", output(func(out *procmgr.Output, _ procmgr.OutputRequest) { out.Attached = false }), "once/attach while it runs; once/eight at the same instant"},
+	{"takes every start for an old one", starting(func(req *procmgr.StartRequest) { req.Age = math.MaxInt64 }), "age/none; age/less than the host's"},
+	{"never starts what is asked for again", starting(func(req *procmgr.StartRequest) { req.Age *= math.MaxInt32 }), "age/less than the host's"},
+	{"starts what is asked for again", starting(func(req *procmgr.StartRequest) { req.Age = 0 }), "age/more than the host's; age/of a forgotten ID"},
+	{"refuses what is old and known", start(func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
+		if req.Age > time.Hour {
+			return procmgr.Output{}, procmgr.ErrUnknown
+		}
+		return m.Start(ctx, req)
+	}), "age/of a known ID"},
+	{"ends before its time what has a lifetime", starting(func(req *procmgr.StartRequest) { req.MaxLifetime = min(req.MaxLifetime, 1) }), "lifetime/ends; lifetime/is not over"},
+	{"takes a lifetime for a request", process(func(p *procmgr.Process) {
+		if p.EndedBy == procmgr.CauseLifetime {
+			p.EndedBy = procmgr.CauseRequest
+		}
+	}), "lifetime/ends"},
 	{"attaches without a wait", start(func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
 		wait := req.Wait
 		req.Wait = 0
@@ -748,6 +764,7 @@ var slowMutants = []mutant{
 			return m.Events(ctx, req)
 		}}
 	}}, "events/wait"},
+	{"has no lifetimes", starting(func(req *procmgr.StartRequest) { req.MaxLifetime = 0 }), "lifetime/ends; start/refuses"},
 	{"writes nothing", typing(func(req *procmgr.InputRequest) { req.Data = nil }), "input/writes"},
 	{"forgets the keys", typing(func(req *procmgr.InputRequest) { req.IdempotencyKey = "" }), "input/once; input/another key's data"},
 	{"does not close", typing(func(req *procmgr.InputRequest) { req.Close = false }), "input/close"},

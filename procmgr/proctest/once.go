@@ -223,6 +223,64 @@ func (v *view) conflicts(base procmgr.StartRequest) {
 	}
 }
 
+// before is an Age that no host has, however long it has been up.
+const before = 100 * 365 * 24 * time.Hour
+
+var ageCases = []testCase{
+	{"none", "with Age 0, Start runs the command of an unused ID", func(_ *check, m *view) {
+		req, runs := m.counted("echo done")
+		m.runAs(req)
+		runs(1, "a Start with Age 0")
+	}},
+	{"less than the host's", "Start runs the command of an unused ID if the host has been up for all of its Age", func(_ *check, m *view) {
+		req, runs := m.counted("echo done")
+		req.Age = 1
+		m.runAs(req)
+		runs(1, "a Start with an Age of 1 ns")
+	}},
+	{"more than the host's", "Start of an ID that the host does not know, and that is older than the host, fails with ErrUnknown, runs nothing and leaves the ID unused", func(c *check, m *view) {
+		req, runs := m.counted("echo done")
+		req.Age = before
+		_, err := m.tryStart(req)
+		c.is(err, procmgr.ErrUnknown, "Start with an Age of 100 years")
+		runs(0, "a Start with an Age of 100 years")
+		req.Age = 0
+		m.runAs(req)
+		runs(1, "a Start with Age 0 after one with an Age of 100 years")
+	}},
+	{"of a known ID", "Age does not count if the chat has used the ID", func(c *check, m *view) {
+		req, runs := m.counted("echo done")
+		first := m.runAs(req)
+		req.Age = before
+		m.attaches(req, first.Process)
+		m.conflicts(req)
+		runs(1, "Starts with the same ID")
+	}},
+	{"of a forgotten ID", "Start of an ID that the host has forgotten, and that is older than what it remembers, runs nothing", ageForgotten},
+}
+
+// ageForgotten spends an ID, and others for a while: more than a Local remembers, unless
+// the host is far away. Whether the ID is still known or not, its start is refused.
+func ageForgotten(c *check, m *view) {
+	const callers, each, most = 8, 2200, time.Second
+	req, runs := m.counted("echo done")
+	began := time.Now()
+	c.is(m.trySignal(req.ID, procmgr.Terminate), procmgr.ErrNotFound, "terminate of an ID that was never used")
+	together(callers, func(int) {
+		for range each {
+			if time.Since(began) > most || c.ctx.Err() != nil {
+				return
+			}
+			_ = m.trySignal(c.id(), procmgr.Terminate)
+		}
+	})
+	req.Age = time.Since(began)
+	if _, err := m.tryStart(req); !isOneOf(err, procmgr.ErrConflict, procmgr.ErrUnknown) {
+		c.errorf("Start with an ID that was spent before many others had to fail with ErrConflict or ErrUnknown, and the result is %s", told(err))
+	}
+	runs(0, "Start with an ID that was spent before many others")
+}
+
 var stopCases = []testCase{
 	{"terminate before the start", "Terminate of an ID that the chat has not used fails with ErrNotFound and spends the ID: a Start that arrives later fails with ErrConflict and runs nothing", func(c *check, m *view) { stopSpends(c, m, procmgr.Terminate) }},
 	{"kill before the start", "Kill of an ID that the chat has not used fails with ErrNotFound and spends the ID: a Start that arrives later fails with ErrConflict and runs nothing", func(c *check, m *view) { stopSpends(c, m, procmgr.Kill) }},

@@ -47,6 +47,8 @@ type Script struct {
 	// Description is the answer of Describe. It must not be set after the first call.
 	Description procmgr.Description
 
+	made time.Time
+
 	mu       sync.Mutex // guards the fields below, and the fields of its commands
 	scenes   []*scene
 	commands []*Command // in the order of their starts
@@ -59,7 +61,7 @@ type Script struct {
 
 // NewScript returns a Script without a scripted command. The caller must call Close.
 func NewScript() *Script {
-	s := &Script{spent: make(map[[2]string]bool)}
+	s := &Script{made: time.Now(), spent: make(map[[2]string]bool)}
 	s.scripted.s = s
 	return s
 }
@@ -233,9 +235,24 @@ func (c *Command) Detach(exitCode int) {
 	c.s.tell(procmgr.EventDetached, c, "")
 }
 
+// lifetimeGrace is how long a command has between Terminate and Kill at the end of its
+// lifetime.
+const lifetimeGrace = 5 * time.Second
+
 // play runs a play. Script.Close waits for it.
 func (c *Command) play(play func(*Command) int) {
 	code := 0
+	if lifetime := min(c.Request.MaxLifetime, math.MaxInt64-lifetimeGrace); lifetime > 0 {
+		for after, sig := range map[time.Duration]procmgr.Signal{lifetime: procmgr.Terminate, lifetime + lifetimeGrace: procmgr.Kill} {
+			defer time.AfterFunc(after, func() {
+				c.s.mu.Lock()
+				defer c.s.mu.Unlock()
+				if c.p.State != procmgr.Exited {
+					c.end(sig, procmgr.CauseLifetime)
+				}
+			}).Stop()
+		}
+	}
 	defer func() { // also if the play was ended
 		c.s.mu.Lock()
 		defer c.s.mu.Unlock()
@@ -271,7 +288,9 @@ func (c *Command) exit(code int) {
 
 // end ends a command, or has its play do it.
 func (c *Command) end(sig procmgr.Signal, cause procmgr.Cause) {
-	c.endCause = cmp.Or(c.endCause, cause)
+	if c.endCause == "" || cause == procmgr.CauseLifetime {
+		c.endCause = cause
+	}
 	if c.signals != nil && sig != procmgr.Kill {
 		select {
 		case c.signals <- sig:
@@ -424,6 +443,9 @@ func (v scripted) Start(ctx context.Context, req procmgr.StartRequest) (out proc
 	case errors.Is(err, procmgr.ErrConflict), attached && !same(c.Request, req):
 		return procmgr.Output{}, xerrors.Errorf("the ID is spent, or of another command: %w", procmgr.ErrConflict)
 	case !attached:
+		if err := requests.Age(req.Age, v.s.made); err != nil {
+			return procmgr.Output{}, err
+		}
 		c = v.begin(req, notify)
 	}
 	err = v.s.wait(ctx, req.Wait, func() bool { return c.p.State != procmgr.Running })
@@ -483,6 +505,9 @@ func checkStart(req procmgr.StartRequest) error {
 		if err := requests.ID(req.ID); err != nil {
 			return err
 		}
+	}
+	if err := requests.Lifetime(req.MaxLifetime); err != nil {
+		return err
 	}
 	if strings.TrimSpace(req.Command) == "" || strings.Contains(req.Command+req.WorkDir, "\x00") {
 		return xerrors.Errorf("the command is blank, or it or the directory has a NUL byte: %w", procmgr.ErrInvalid)

@@ -2,6 +2,7 @@ package proctest
 
 import (
 	"errors"
+	"time"
 
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -162,6 +163,24 @@ func signalTree(c *check, m *view, sig procmgr.Signal) {
 	if p := m.ended(id).Process; p.EndedBy != procmgr.CauseRequest {
 		c.errorf("a command that %s has ended was EndedBy %q", sig, p.EndedBy)
 	}
+}
+
+var lifetimeCases = []testCase{
+	{"ends", "MaxLifetime ends a process that has run for so long, even if it is detached, and EndedBy is lifetime", func(c *check, m *view) {
+		for _, command := range []string{sleeps, "sleep 600 & exit 3"} {
+			p := m.ended(m.start(procmgr.StartRequest{Command: command, MaxLifetime: brief}).Process.ID).Process
+			if p.EndedBy != procmgr.CauseLifetime || p.Elapsed < brief {
+				c.errorf("%q with a MaxLifetime of %v was ended by %q after %v", command, brief, p.EndedBy, p.Elapsed)
+			}
+		}
+	}},
+	{"is not over", "a process runs until its MaxLifetime is over, and a Start that attaches does not change it", func(_ *check, m *view) {
+		req := procmgr.StartRequest{ID: m.c.id(), Command: sleeps, MaxLifetime: time.Hour}
+		first := m.beginAs(req)
+		req.MaxLifetime = 1
+		m.attaches(req, first.Process)
+		m.lives(req.ID, "although its MaxLifetime is an hour")
+	}},
 }
 
 var detachedCases = []testCase{

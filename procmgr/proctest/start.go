@@ -219,6 +219,7 @@ func startRefuses(c *check, m *view) {
 		"a newline in the ID":             {ID: "a\n", Command: "true"},
 		"a letter beyond ASCII in the ID": {ID: "ä", Command: "true"},
 		"an ID of 65 characters":          {ID: strings.Repeat("x", 65), Command: "true"},
+		"a negative lifetime":             {Command: "true", MaxLifetime: -1},
 	} {
 		out, err := m.tryStart(req)
 		c.refused(out, err, procmgr.ErrInvalid, "Start with %s", what)
