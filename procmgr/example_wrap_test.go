@@ -63,7 +63,7 @@ func ExampleWrapHost() {
 	}
 	defer local.Close() // ends what still runs
 
-	host := procmgr.WrapHost(local, func(m procmgr.Manager) procmgr.Manager { return guard{guarded: m} })
+	host := procmgr.WrapHost(local, func(_ string, m procmgr.Manager) procmgr.Manager { return guard{guarded: m} })
 	chat := host.Chat("a")
 	_, err = chat.Start(ctx, procmgr.StartRequest{Command: "cd /tmp && rm -r cache"})
 	fmt.Println(errors.Is(err, procmgr.ErrRefused), procmgr.Reason(err))

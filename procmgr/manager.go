@@ -244,16 +244,16 @@ func (Unsupported) Describe(context.Context) (Description, error) {
 	return Description{}, unsupported("describe", "")
 }
 
-// WrapHost returns a Host whose own view is f(h), and whose view of each chat is
-// f(h.Chat(id)). So a guard that f puts around a Manager stands before the host
+// WrapHost returns a Host whose own view is f("", h), and whose view of each chat is
+// f(id, h.Chat(id)). So a guard that f puts around a Manager stands before the host
 // and before every chat, and nothing reaches around it. f is called once for h, and
-// once for each call of Chat.
+// once for each call of Chat; an ID of "" there is not valid, so h refuses its calls.
 //
 // A guard embeds [Unsupported], and forwards by name what it lets through. It must
 // not embed the Manager that it guards: a method that the guard does not have would
 // then go to that Manager directly, also one that a later version adds.
-func WrapHost(h Host, f func(Manager) Manager) Host {
-	return &wrappedHost{Manager: f(h), chat: func(id string) Manager { return f(h.Chat(id)) }}
+func WrapHost(h Host, f func(chatID string, m Manager) Manager) Host {
+	return &wrappedHost{Manager: f("", h), chat: func(id string) Manager { return f(id, h.Chat(id)) }}
 }
 
 // A wrappedHost has the methods of the Manager that f has returned, and no other

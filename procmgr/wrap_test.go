@@ -67,12 +67,13 @@ func (n numbered) Chat(id string) procmgr.Manager { return numbered{shell: n.she
 // A marked is a Manager around another one, with a method of its own.
 type marked struct {
 	procmgr.Unsupported
-	m procmgr.Manager
+	m    procmgr.Manager
+	chat string
 }
 
 func (m marked) Describe(ctx context.Context) (procmgr.Description, error) {
 	d, err := m.m.Describe(ctx)
-	d.Shell = "<" + d.Shell + ">"
+	d.Shell = "<" + m.chat + ":" + d.Shell + ">"
 	return d, err
 }
 
@@ -81,9 +82,9 @@ func (m marked) Unwrap() procmgr.Manager { return m.m }
 // The host's own view and each chat's view go through f.
 func TestWrapHost(t *testing.T) {
 	var wrapped []procmgr.Manager
-	mark := func(m procmgr.Manager) procmgr.Manager {
+	mark := func(chatID string, m procmgr.Manager) procmgr.Manager {
 		wrapped = append(wrapped, m)
-		return marked{m: m}
+		return marked{m: m, chat: chatID}
 	}
 	described := func(m procmgr.Manager) string {
 		t.Helper()
@@ -94,13 +95,13 @@ func TestWrapHost(t *testing.T) {
 	h := numbered{shell: "h"}
 	host := procmgr.WrapHost(h, mark)
 	require.Equal(t, []procmgr.Manager{h}, wrapped, "once for the host")
-	require.Equal(t, "<h>", described(host))
+	require.Equal(t, "<:h>", described(host))
 	for range 2 {
-		require.Equal(t, "<h/a>", described(host.Chat("a")))
+		require.Equal(t, "<a:h/a>", described(host.Chat("a")))
 	}
-	require.Equal(t, "<h/>", described(host.Chat("")))
+	require.Equal(t, "<:h/>", described(host.Chat("")))
 	require.Len(t, wrapped, 4, "and once for each call of Chat")
-	require.Equal(t, "<<h/b>>", described(procmgr.WrapHost(host, mark).Chat("b")))
+	require.Equal(t, "<b:<b:h/b>>", described(procmgr.WrapHost(host, mark).Chat("b")))
 
 	// Of the methods of the Manager that f has returned, the host has only Manager's
 	// own.

@@ -24,7 +24,7 @@ func (t *Telemetry) Host(h procmgr.Host) procmgr.Host {
 	t.mu.Lock()
 	t.hosts = append(t.hosts, h)
 	t.mu.Unlock()
-	return procmgr.WrapHost(h, func(m procmgr.Manager) procmgr.Manager { return &manager{t: t, m: m} })
+	return procmgr.WrapHost(h, func(_ string, m procmgr.Manager) procmgr.Manager { return &manager{t: t, m: m} })
 }
 
 // A manager makes the spans of what is started through it.

@@ -22,7 +22,7 @@ func TestLocal(t *testing.T) {
 func TestHeldSharedHost(t *testing.T) {
 	testenv.Held(t)
 	l := newLocal(t, &proclocal.Options{Shell: []string{"nice", "-n", "5", "sh", "-c"}, LogDir: filepath.Join(t.TempDir(), "logs")})
-	wrapped := procmgr.WrapHost(l, func(m procmgr.Manager) procmgr.Manager { return guard{m: m} })
+	wrapped := procmgr.WrapHost(l, func(_ string, m procmgr.Manager) procmgr.Manager { return guard{m: m} })
 	_, err := l.Start(t.Context(), procmgr.StartRequest{ID: "another-user", Command: "exec sleep 1000"})
 	require.NoError(t, err)
 	proctest.TestHost(t, func(*testing.T) procmgr.Host { return wrapped })

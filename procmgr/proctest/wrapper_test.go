@@ -123,17 +123,17 @@ type scene struct {
 // this test fails until it also tries that method.
 func TestNothingPassesAWrapper(t *testing.T) {
 	l := newLocal(t, nil)
-	protect := func(m procmgr.Manager) procmgr.Manager {
+	protect := func(_ string, m procmgr.Manager) procmgr.Manager {
 		return guard{m: m, refuses: "forbidden", hides: "secret"}
 	}
 	host := procmgr.WrapHost(l, protect)
-	twice := procmgr.WrapHost(procmgr.WrapHost(l, protect), func(m procmgr.Manager) procmgr.Manager { return guard{m: m} })
+	twice := procmgr.WrapHost(procmgr.WrapHost(l, protect), func(_ string, m procmgr.Manager) procmgr.Manager { return guard{m: m} })
 	views := []struct {
 		name        string
 		inner, view procmgr.Manager
 	}{
-		{"a Manager", l, protect(l)},
-		{"a chat's Manager", l.Chat("a"), protect(l.Chat("a"))},
+		{"a Manager", l, protect("", l)},
+		{"a chat's Manager", l.Chat("a"), protect("a", l.Chat("a"))},
 		{"the host's view", l, host},
 		{"a chat's view", l.Chat("b"), host.Chat("b")},
 		{"the host's view, wrapped again", l, twice},
