@@ -35,7 +35,7 @@ const printOut = `tr a a < out; exit $(head -n 1 code)`
 func newLoop(t *testing.T, opts toolset.Options) *loop {
 	t.Helper()
 	dir := t.TempDir()
-	host := newHost(t, &proclocal.Options{WorkDir: func() string { return dir }, LogDir: t.TempDir()})
+	host := newHost(t, &proclocal.Options{WorkDir: dir, LogDir: t.TempDir()})
 	l := &loop{t: t, dir: dir, chat: host.Chat("a")}
 	l.set = toolset.New(toolset.Static(l.chat), &opts)
 	return l
@@ -180,7 +180,7 @@ func TestNotComparedAgain(t *testing.T) {
 			return l.run()
 		}},
 		{"the first is forgotten by the manager", toolset.Options{}, func(l *loop) toolset.Result {
-			host := newHost(l.t, &proclocal.Options{WorkDir: func() string { return l.dir }, Retain: time.Nanosecond})
+			host := newHost(l.t, &proclocal.Options{WorkDir: l.dir, Retain: time.Nanosecond})
 			l.set = toolset.New(toolset.Static(host.Chat("a")), nil)
 			l.run()
 			return l.run()
@@ -352,7 +352,7 @@ func TestChangesWithinALine(t *testing.T) {
 func TestComparedInAChat(t *testing.T) {
 	t.Parallel()
 	l := newLoop(t, toolset.Options{})
-	host := newHost(t, &proclocal.Options{WorkDir: func() string { return l.dir }})
+	host := newHost(t, &proclocal.Options{WorkDir: l.dir})
 	type key struct{}
 	l.set = toolset.New(func(ctx context.Context) (procmgr.Manager, error) { return host.Chat(ctx.Value(key{}).(string)), nil }, nil)
 	l.prints(tests(100, nil), 0)

@@ -64,7 +64,7 @@ func TestLocalCharacters(t *testing.T) {
 			t.Parallel()
 			testenv.Programs(t, shell)
 			dir := t.TempDir()
-			host := newHost(t, &proclocal.Options{Shell: []string{shell, "-c"}, WorkDir: func() string { return dir }})
+			host := newHost(t, &proclocal.Options{Shell: []string{shell, "-c"}, WorkDir: dir})
 			l := &local{t: t, set: toolset.New(toolset.Static(host.Chat("a")), nil)}
 			got := l.call(t.Context(), "execute", "command", "cat <<'EOF' > f\r\nhello\r\nEOF\r\n")
 			require.Equal(t, true, got["success"])

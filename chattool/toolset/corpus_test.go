@@ -248,7 +248,7 @@ func newPlayer(t testing.TB) player {
 	require.NoError(t, err)
 	here, err := os.Getwd()
 	require.NoError(t, err)
-	opts := &proclocal.Options{LogDir: filepath.Join(dir, "logs"), WorkDir: func() string { return here }}
+	opts := &proclocal.Options{LogDir: filepath.Join(dir, "logs"), WorkDir: here}
 	opts.Env.Set = map[string]string{
 		"TOOLSET_CORPUS": "play",
 		"LC_ALL":         "C.UTF-8",           // grep uses it to tell text from binary

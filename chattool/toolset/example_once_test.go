@@ -25,7 +25,7 @@ func ExampleOptions_processID() {
 		log.Fatal(err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	manager, err := proclocal.New(&proclocal.Options{WorkDir: func() string { return dir }})
+	manager, err := proclocal.New(&proclocal.Options{WorkDir: dir})
 	if err != nil {
 		log.Print(err) // log.Fatal would skip the deferred calls
 		return

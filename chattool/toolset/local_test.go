@@ -28,7 +28,7 @@ type local struct {
 func newLocal(t *testing.T, opts *toolset.Options) *local {
 	t.Helper()
 	dir := t.TempDir()
-	options := &proclocal.Options{WorkDir: func() string { return dir }}
+	options := &proclocal.Options{WorkDir: dir}
 	// Whatever the tests' own environment has, this alone is withheld.
 	options.Env.Allow, options.Env.Exclude = []string{"*"}, []string{"DEPLOY_TOKEN"}
 	manager := newHost(t, options)
@@ -213,7 +213,7 @@ func TestLocalCanceled(t *testing.T) {
 func TestLocalAdvice(t *testing.T) {
 	t.Setenv("ADVICE_API_KEY", "hidden")
 	dir := t.TempDir()
-	manager := newHost(t, &proclocal.Options{LogDir: filepath.Join(dir, "all logs"), WorkDir: func() string { return dir }})
+	manager := newHost(t, &proclocal.Options{LogDir: filepath.Join(dir, "all logs"), WorkDir: dir})
 	l := &local{t: t, set: toolset.New(toolset.Static(manager.Chat("chat")), nil)}
 
 	got := l.call(t.Context(), "execute", "command", "sh -c 'echo broken; exit 3' | tail -n 5")
@@ -269,17 +269,18 @@ func TestWorkDirOfLocal(t *testing.T) {
 	gone := filepath.Join(own, "gone")
 	t.Chdir(own)
 	t.Setenv("HOME", home)
-	configured := gone
-	manager := newHost(t, &proclocal.Options{WorkDir: func() string { return configured }})
+	require.NoError(t, os.Mkdir(gone, 0o700))
+	manager := newHost(t, &proclocal.Options{WorkDir: gone})
+	require.NoError(t, os.Remove(gone))
 	set := toolset.New(toolset.Static(manager.Chat("a")), nil)
 	pwd := func(workdir string) map[string]any {
 		return contents(t, set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(arguments(t, "command", "pwd -P", "workdir", workdir))}))
 	}
 	require.Equal(t, "nothing was started: the configured directory cannot be used (no such directory: "+gone+"); name another one, or have the host's WorkDir corrected", pwd("")["error"])
-	configured = own
+	require.NoError(t, os.Mkdir(gone, 0o700))
 	first := pwd("")
-	require.Equal(t, own+"\n", first["output"])
-	require.Equal(t, own, first["workdir"])
+	require.Equal(t, gone+"\n", first["output"])
+	require.Equal(t, gone, first["workdir"])
 	require.NotContains(t, pwd(""), "workdir")
 	there := pwd("~")
 	require.Equal(t, home+"\n", there["output"])
@@ -287,5 +288,5 @@ func TestWorkDirOfLocal(t *testing.T) {
 	require.NotContains(t, there, "note")
 	refused := pwd("~/gone")
 	require.Equal(t, "nothing was started: no such directory: "+filepath.Join(home, "gone")+"; name one that exists and can be entered", refused["error"])
-	require.Equal(t, own, pwd("")["workdir"])
+	require.Equal(t, gone, pwd("")["workdir"])
 }

@@ -231,7 +231,7 @@ func TestNotifyOnRefused(t *testing.T) {
 func TestMeanwhileIsClaimed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	manager := newHost(t, &proclocal.Options{WorkDir: func() string { return dir }})
+	manager := newHost(t, &proclocal.Options{WorkDir: dir})
 	m := manager.Chat("chat")
 	set := toolset.New(toolset.Static(m), &toolset.Options{})
 	var want, got []string

@@ -30,7 +30,7 @@ func TestCallIDIsNoKey(t *testing.T) {
 func TestProcessIDIsTheKey(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	manager := newHost(t, &proclocal.Options{WorkDir: func() string { return dir }})
+	manager := newHost(t, &proclocal.Options{WorkDir: dir})
 	m := manager.Chat("a")
 	byCall := &toolset.Options{ProcessID: func(_ context.Context, c toolset.Call) string { return c.ID }}
 	run := func(opts *toolset.Options, id, command string) (toolset.Result, map[string]any) {

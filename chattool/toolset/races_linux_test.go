@@ -78,7 +78,7 @@ func TestHeldRacingIDs(t *testing.T) {
 	testenv.Held(t)
 	ids, callers := testenv.Rounds(60, 300), 8
 	dir := t.TempDir()
-	manager := newHost(t, &proclocal.Options{WorkDir: func() string { return dir }})
+	manager := newHost(t, &proclocal.Options{WorkDir: dir})
 	m := manager.Chat("chat")
 	for id := range ids {
 		name := "id-" + strconv.Itoa(id)
@@ -117,7 +117,7 @@ func TestHeldRandomArguments(t *testing.T) {
 	testenv.Held(t)
 	calls, callers := testenv.Rounds(4_000, 100_000), 8
 	dir := t.TempDir()
-	manager := newHost(t, &proclocal.Options{WorkDir: func() string { return dir }})
+	manager := newHost(t, &proclocal.Options{WorkDir: dir})
 	seed := rand.Uint64()
 	var wg sync.WaitGroup
 	for caller := range callers {

@@ -22,7 +22,7 @@ func TestLocalRedacted(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, ".env"), []byte("A="+token+"\nB=other-16C7e42F292c6912\nC="+token+"\n"), 0o600))
 	host := newHost(t, &proclocal.Options{
-		WorkDir: func() string { return dir },
+		WorkDir: dir,
 		Redact:  []proclocal.Secret{{Name: "GITHUB_TOKEN", Value: token}, {Name: "B 100%", Value: "other-16C7e42F292c6912"}},
 	})
 	l := &local{t: t, dir: dir, set: toolset.New(toolset.Static(host.Chat("chat")), nil)}

@@ -221,7 +221,7 @@ func randomScripts(t *testing.T, n int) {
 	const callers = 4
 	dir := t.TempDir()
 	manager := newHost(t, &proclocal.Options{
-		WorkDir: func() string { return dir },
+		WorkDir: dir,
 		LogDir:  filepath.Join(dir, "logs"),
 		Retain:  time.Minute, OutputMemory: 8 << 20,
 	})

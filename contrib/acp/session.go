@@ -44,7 +44,7 @@ type session struct {
 }
 
 func newSession(id acp.SessionId, dir string, model endpoint, conn *acp.AgentSideConnection, terminals bool) (*session, error) {
-	local, err := proclocal.New(&proclocal.Options{WorkDir: func() string { return dir }, StopGrace: stopGrace})
+	local, err := proclocal.New(&proclocal.Options{WorkDir: dir, StopGrace: stopGrace})
 	if err != nil {
 		return nil, err
 	}

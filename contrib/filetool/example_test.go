@@ -58,7 +58,7 @@ func ExampleSet_FileTools() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	manager, err := proclocal.New(&proclocal.Options{WorkDir: func() string { return work }})
+	manager, err := proclocal.New(&proclocal.Options{WorkDir: work})
 	if err != nil {
 		log.Print(err)
 		return

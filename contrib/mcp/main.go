@@ -122,7 +122,7 @@ func run(args []string) (err error) {
 	if *keep != "" {
 		return serveKept(ctx, *keep, dir, options, opts, log)
 	}
-	options.WorkDir, options.Logger = func() string { return dir }, log
+	options.WorkDir, options.Logger = dir, log
 	local, err := proclocal.New(&options)
 	if err != nil {
 		return err

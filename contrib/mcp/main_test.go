@@ -80,7 +80,7 @@ func newLocal(t *testing.T) (local *proclocal.Local, dir string) {
 		t.Skip("the commands are a POSIX shell's")
 	}
 	dir = t.TempDir()
-	local, err := proclocal.New(&proclocal.Options{WorkDir: func() string { return dir }, StopGrace: stopGrace})
+	local, err := proclocal.New(&proclocal.Options{WorkDir: dir, StopGrace: stopGrace})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, local.Close()) })
 	return local, dir

@@ -34,7 +34,7 @@ func TestTypeScriptClient(t *testing.T) {
 	client, err := directory(filepath.Join("testdata", "client"))
 	require.NoError(t, err)
 	local, err := proclocal.New(&proclocal.Options{
-		WorkDir: func() string { return client },
+		WorkDir: client,
 		Env:     envpolicy.Policy{Allow: []string{"*"}}, // npm may have to log in
 	})
 	require.NoError(t, err)

@@ -31,7 +31,7 @@ func ExampleNew() {
 	defer box.Close()
 	manager, err := proclocal.New(&proclocal.Options{
 		Sandbox: box,
-		WorkDir: func() string { return dir },
+		WorkDir: dir,
 	})
 	if err != nil {
 		log.Print(err)

@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -64,6 +65,34 @@ func TestKeeper(t *testing.T) {
 	require.ErrorIs(t, err, procmgr.ErrConflict, "who asks for no sandbox does not get one unawares")
 	_, err = prockeep.Open(t.Context(), dir, &prockeep.Options{Local: proclocal.Options{Sandbox: newBox(t, sandbox.Policy{Write: []string{work}})}})
 	require.ErrorIs(t, err, procmgr.ErrConflict)
+}
+
+// A keeper makes the sandbox of a chat too, in which its commands can't reach the keeper.
+func TestKeeperPerChat(t *testing.T) {
+	programs(t, "curl")
+	dir, work, other := filepath.Join(t.TempDir(), "keeper"), t.TempDir(), t.TempDir()
+	box := newBox(t, sandbox.Policy{Write: []string{work}, UnixSockets: true})
+	k, err := prockeep.Open(t.Context(), dir, &prockeep.Options{Local: proclocal.Options{PerChat: func(_ context.Context, chatID string) (*proclocal.ChatOptions, error) {
+		if chatID == "a" {
+			return &proclocal.ChatOptions{Sandbox: box}, nil
+		}
+		return nil, nil
+	}}})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, k.Stop(t.Context())) }()
+	own, err := filepath.Glob(filepath.Join(dir, "k-*"))
+	require.NoError(t, err)
+	ask := `curl -sS --unix-socket '` + own[0] + `' http://localhost/keeper`
+	require.Contains(t, run(t, k.Chat("b"), ask).Text, `"Token"`)
+	for range 2 {
+		succeeds(t, k.Chat("a"), `echo a >'`+work+`/a'`)
+		require.NotZero(t, *run(t, k.Chat("a"), `echo a >'`+other+`/a'`).Process.ExitCode)
+		succeeds(t, k.Chat("b"), `echo b >'`+other+`/b'`)
+	}
+	require.Contains(t, run(t, k.Chat("a"), ask).Text, "serves no command")
+	d, err := k.Chat("a").Describe(t.Context())
+	require.NoError(t, err)
+	require.Nil(t, d.Sandbox)
 }
 
 // A command in the sandbox of a keeper can neither start another one by it, nor end it,

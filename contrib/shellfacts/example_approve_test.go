@@ -50,7 +50,7 @@ func Example_approve() {
 		return
 	}
 	defer os.RemoveAll(dir)
-	local, err := proclocal.New(&proclocal.Options{WorkDir: func() string { return dir }})
+	local, err := proclocal.New(&proclocal.Options{WorkDir: dir})
 	if err != nil {
 		log.Print(err)
 		return

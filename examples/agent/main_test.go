@@ -308,7 +308,7 @@ func newStage(t *testing.T, a api, answer func(results []string) reply) stage {
 		t.Skip("the commands are a POSIX shell's")
 	}
 	s := stage{dir: t.TempDir(), out: new(recorder), server: newServer(t, a, answer)}
-	manager, err := proclocal.New(&proclocal.Options{WorkDir: func() string { return s.dir }})
+	manager, err := proclocal.New(&proclocal.Options{WorkDir: s.dir})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, manager.Close()) })
 	s.manager = manager.Chat("test")

@@ -116,7 +116,7 @@ func play(ctx context.Context, stop *interrupt.Handler, show *dialogue.Transcrip
 // work runs a loop whose commands run in a directory. When it returns, nothing
 // runs.
 func work(ctx context.Context, dir string, stop *interrupt.Handler, show *dialogue.Transcript, run func(*loop) error) (err error) {
-	manager, err := proclocal.New(&proclocal.Options{WorkDir: func() string { return dir }})
+	manager, err := proclocal.New(&proclocal.Options{WorkDir: dir})
 	if err != nil {
 		return err
 	}

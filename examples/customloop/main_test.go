@@ -332,7 +332,7 @@ type stage struct {
 func newStage(t *testing.T, endpoint http.HandlerFunc) stage {
 	t.Helper()
 	dir := exampletest.Scratch(t)
-	manager, err := proclocal.New(&proclocal.Options{WorkDir: func() string { return dir }})
+	manager, err := proclocal.New(&proclocal.Options{WorkDir: dir})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, manager.Close()) })
 	server := httptest.NewServer(endpoint)

@@ -51,7 +51,7 @@ func run(ctx context.Context, out io.Writer, script story.Script) (err error) {
 	if err := story.WriteProject(dir); err != nil {
 		return err
 	}
-	manager, err := proclocal.New(&proclocal.Options{WorkDir: func() string { return dir }})
+	manager, err := proclocal.New(&proclocal.Options{WorkDir: dir})
 	if err != nil {
 		return err
 	}

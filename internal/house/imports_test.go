@@ -172,9 +172,10 @@ var arrows = []arrow{
 		why:     "the programs that ask, and those that do not, are the same for each Host; only tests import it",
 	},
 	{
-		dir:    "procmgr/internal/baseenv",
-		module: []string{"envpolicy", "procmgr", "procmgr/internal/osproc", "procmgr/internal/redact"},
-		why:    "what a command starts from goes from a keeper's caller to a Local in a context, so no exported name shows it",
+		dir:     "procmgr/internal/baseenv",
+		module:  []string{"envpolicy", "procmgr", "procmgr/internal/osproc", "procmgr/internal/redact"},
+		why:     "what a command starts from goes from a keeper's caller to a Local in a context, so no exported name shows it",
+		outside: []string{xerrors},
 	},
 	{
 		dir:     "procmgr/internal/idempotency",

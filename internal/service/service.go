@@ -38,7 +38,7 @@ func Run(ctx context.Context, dir string, opts prochttp.HandlerOptions, serve Se
 // begins before the server and is stopped after it. A box that is not nil holds commands
 // to its rules.
 func RunBeside(ctx context.Context, dir string, box proclocal.Sandbox, opts prochttp.HandlerOptions, serve Server, beside func(context.Context, procmgr.Host) (stop func() error, err error)) (err error) {
-	local, err := proclocal.New(&proclocal.Options{WorkDir: func() string { return dir }, Sandbox: box, Logger: opts.Logger})
+	local, err := proclocal.New(&proclocal.Options{WorkDir: dir, Sandbox: box, Logger: opts.Logger})
 	if err != nil {
 		return err
 	}

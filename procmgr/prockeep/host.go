@@ -263,9 +263,16 @@ func (v *view) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Out
 	if own {
 		req.ID = procmgr.NewID()
 	}
-	from, err := v.h.origin.make()
-	if err != nil {
+	if err := v.valid(); err != nil {
 		return procmgr.Output{}, callerr.Wrap("start", req.ID, err)
+	}
+	from, err := v.h.origin.make(ctx, v.chat, req.Stdin == procmgr.StdinTerminal)
+	if err != nil {
+		// Without an origin, a start that was begun before gets its answer, and no other.
+		if known, _, failed := v.locate(req.ID, starting); known == nil || failed != nil {
+			v.h.hooks.refused(err)
+			return procmgr.Output{}, callerr.Wrap("start", req.ID, err)
+		}
 	}
 	ctx = context.WithValue(ctx, originKey{}, from)
 	sent, came := false, time.Now() // whether a claim since then may be this call's
@@ -335,6 +342,9 @@ func (v *view) Input(ctx context.Context, id string, req procmgr.InputRequest) (
 // Describe implements [procmgr.Manager].
 func (v *view) Describe(ctx context.Context) (procmgr.Description, error) {
 	out, _, err := call(ctx, v, "", !starting, func(m procmgr.Manager) (procmgr.Description, error) { return m.Describe(ctx) })
+	if v.h.origin.options.PerChat != nil {
+		out.Sandbox = nil // the rules may differ between chats
+	}
 	return out, named("describe", "", err)
 }
 

@@ -24,6 +24,7 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 	"github.com/toolproc/toolproc/procmgr/internal/owndir"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
@@ -44,7 +45,7 @@ type keeper struct {
 	register
 	order order
 	local *proclocal.Local
-	box   proclocal.Sandbox // nil for none
+	boxes boxes
 	web   *http.Server
 
 	ends    sync.Once
@@ -79,15 +80,19 @@ func newKeeper(o order, sandboxes makers) (_ *keeper, err error) {
 	k.ended = make(chan struct{})
 	k.quit = sync.OnceFunc(func() { close(k.ended) })
 	debug.SetGCPercent(gcPercent)
-	options, err := o.Local.options(sandboxes)
-	if err != nil {
+	options := o.Local.options()
+	options.Logger = slog.New(warnings{log.Handler()})
+	k.boxes.dir, k.boxes.makers, k.boxes.made = o.Dir, sandboxes, make(map[string]proclocal.Sandbox)
+	if options.Sandbox, err = k.boxes.get(o.Local.Sandbox); err != nil {
 		return nil, err
 	}
-	k.box, options.Logger = options.Sandbox, slog.New(warnings{log.Handler()})
-	if hider, ok := k.box.(interface{ Hide(dir string) error }); ok {
-		if err := hider.Hide(o.Dir); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-			return nil, xerrors.Errorf("the sandbox does not hide the keeper's directory: %w", err)
-		}
+	if options.Sandbox != nil {
+		rules := options.Sandbox.Rules()
+		k.rules = &rules
+	}
+	options.PerChat = func(ctx context.Context, _ string) (*proclocal.ChatOptions, error) {
+		box, err := k.boxes.get(baseenv.From(ctx).Sandbox)
+		return &proclocal.ChatOptions{Sandbox: box}, err
 	}
 	if err := k.do(func(*table) error { return k.ids.compact() }); err != nil {
 		return nil, err
@@ -296,7 +301,7 @@ func (k *keeper) counted(next http.Handler) http.Handler {
 type strangerKey struct{}
 
 func (k *keeper) connected(ctx context.Context, c net.Conn) context.Context {
-	if isOwn(c) && (k.box == nil || isFree(c)) {
+	if isOwn(c) && (!k.boxes.used.Load() || isFree(c)) {
 		return ctx
 	}
 	return context.WithValue(ctx, strangerKey{}, true)
@@ -343,10 +348,8 @@ func (k *keeper) end(why string) error {
 		if k.endErr != nil {
 			k.log.Warn("not all processes are gone", slog.String("error", k.endErr.Error()))
 		}
-		if box, ok := k.box.(io.Closer); ok {
-			if err := box.Close(); err != nil {
-				k.log.Warn("the sandbox is not closed", slog.String("error", err.Error()))
-			}
+		if err := k.boxes.close(); err != nil {
+			k.log.Warn("a sandbox is not closed", slog.String("error", err.Error()))
 		}
 		k.mu.Lock()
 		defer k.mu.Unlock()
@@ -355,6 +358,51 @@ func (k *keeper) end(why string) error {
 		}
 	})
 	return k.endErr
+}
+
+// boxes are the sandboxes of a keeper, its own and those of chats, by their JSON.
+type boxes struct {
+	dir    string // the keeper's, which they hide
+	makers makers
+
+	used atomic.Bool // whether commands may run in a sandbox
+	mu   sync.Mutex  // guards made; held while one is made
+	made map[string]proclocal.Sandbox
+}
+
+// get returns the sandbox for its JSON, nil for none.
+func (b *boxes) get(data json.RawMessage) (proclocal.Sandbox, error) {
+	if data == nil {
+		return nil, nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if box := b.made[string(data)]; box != nil {
+		return box, nil
+	}
+	b.used.Store(true)
+	box, err := b.makers.make(data)
+	if err != nil {
+		return nil, err
+	}
+	if hider, ok := box.(interface{ Hide(dir string) error }); ok {
+		if err := hider.Hide(b.dir); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			return nil, xerrors.Errorf("the sandbox does not hide the keeper's directory: %w", err)
+		}
+	}
+	b.made[string(data)] = box
+	return box, nil
+}
+
+func (b *boxes) close() (err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, box := range b.made {
+		if closer, ok := box.(io.Closer); ok {
+			err = errors.Join(err, closer.Close())
+		}
+	}
+	return err
 }
 
 // A limitedLog writes to stderr until it has written so much.

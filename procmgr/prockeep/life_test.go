@@ -346,7 +346,7 @@ func TestHooks(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	dir, here := newDir(t), t.TempDir()
 	h := open(t, dir, &prockeep.Options{Local: proclocal.Options{
-		UpdateEnv: func(env []string) ([]string, error) {
+		UpdateEnv: func(_ string, env []string) ([]string, error) {
 			return append(env, "ADDED=yes", "SERVICE_TOKEN=zwrHqMpkTgUzcVwdPfLs8x2n"), nil
 		},
 	}})
@@ -364,6 +364,48 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+// The opener's PerChat says what the commands of a chat run with. An error refuses a start
+// that would run something, and no other.
+func TestPerChat(t *testing.T) {
+	const mine, others = "zwrHqMpkTgUzcVwdPfLs8x2n", "q7Rk2mXw9Vt4Lp8Zs3Hd6Jf1"
+	own, a := t.TempDir(), t.TempDir()
+	t.Setenv("HOST_TOKEN", others)
+	t.Setenv("PLAIN", "plain")
+	failure := error(nil)
+	h := open(t, newDir(t), &prockeep.Options{Local: proclocal.Options{WorkDir: own, PerChat: func(_ context.Context, chatID string) (*proclocal.ChatOptions, error) {
+		if chatID != "a" {
+			return nil, failure
+		}
+		env := &envpolicy.Policy{Exclude: []string{"PLAIN"}, Set: map[string]string{"A_TOKEN": mine}}
+		return &proclocal.ChatOptions{Env: env, WorkDir: a, MaxRunning: 1}, failure
+	}, UpdateEnv: func(chatID string, env []string) ([]string, error) { return append(env, "CHAT="+chatID), nil }}})
+	command := "echo $CHAT ${PLAIN-none} ${A_TOKEN:+set} " + mine + " " + others + "; pwd"
+	require.Equal(t, "a none set [withheld: A_TOKEN] [withheld: HOST_TOKEN]\n"+a+"\n", run(t, h.Chat("a"), command).Text)
+	require.Equal(t, "b plain "+mine+" [withheld: HOST_TOKEN]\n"+own+"\n", run(t, h.Chat("b"), command).Text)
+	out, err := h.Chat("a").Start(t.Context(), procmgr.StartRequest{Command: "stty size; echo $TERM", WorkDir: "..", Stdin: procmgr.StdinTerminal, Wait: long})
+	require.NoError(t, err)
+	require.Equal(t, filepath.Dir(a), out.Process.WorkDir)
+	require.Equal(t, "40 120\nscreen-256color\n", out.Text)
+
+	web := procmgr.StartRequest{ID: "web", Command: "exec sleep 1000"}
+	for _, chat := range []string{"a", "b"} {
+		_, err = h.Chat(chat).Start(t.Context(), web)
+		require.NoError(t, err)
+	}
+	_, err = h.Chat("a").Start(t.Context(), procmgr.StartRequest{Command: "true"})
+	require.ErrorIs(t, err, procmgr.ErrLimit)
+	run(t, h.Chat("b"), "true")
+
+	failure = errors.New("this account is suspended")
+	out, err = h.Chat("a").Start(t.Context(), web)
+	require.NoError(t, err)
+	require.True(t, out.Attached)
+	_, err = h.Chat("b").Start(t.Context(), procmgr.StartRequest{ID: "new", Command: "true"})
+	require.Equal(t, "this account is suspended", procmgr.Reason(err))
+	_, err = h.Chat("b").Output(t.Context(), "new", procmgr.OutputRequest{})
+	require.ErrorIs(t, err, procmgr.ErrNotFound)
+}
+
 // A function of the opener that panics makes that start invalid, and runs nothing. One that
 // returns an error is logged.
 func TestOpenerFunctionsFail(t *testing.T) {
@@ -372,8 +414,8 @@ func TestOpenerFunctionsFail(t *testing.T) {
 	log := new(bytes.Buffer)
 	h := open(t, dir, &prockeep.Options{Local: proclocal.Options{
 		Logger:    slog.New(slog.NewTextHandler(log, nil)),
-		WorkDir:   func() string { fail(); return "" },
-		UpdateEnv: func([]string) ([]string, error) { return nil, errors.New("no vault") },
+		PerChat:   func(context.Context, string) (*proclocal.ChatOptions, error) { fail(); return nil, nil },
+		UpdateEnv: func(string, []string) ([]string, error) { return nil, errors.New("no vault") },
 	}})
 	fail = func() { panic("oops") }
 	_, err := h.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "echo run >> " + effects, Wait: long})
@@ -394,14 +436,17 @@ func TestWorkDir(t *testing.T) {
 	here := t.TempDir()
 	t.Chdir(here)
 	require.NoError(t, os.Mkdir("sub", 0o700))
-	name := ""
-	h := open(t, newDir(t), &prockeep.Options{Local: proclocal.Options{WorkDir: func() string { return name }}})
+	keeper := newDir(t)
 	for dir, want := range map[string]string{"": here, "sub": here + "/sub", here + "/sub": here + "/sub", "~": os.Getenv("HOME")} {
-		name = dir
+		h := open(t, keeper, &prockeep.Options{Local: proclocal.Options{WorkDir: dir}})
 		require.Equal(t, want+"\n", run(t, h, "pwd").Text, dir)
 	}
-	name = here + "/none"
-	_, err := h.Start(t.Context(), procmgr.StartRequest{Command: "true"})
+	_, err := prockeep.Open(t.Context(), keeper, &prockeep.Options{Local: proclocal.Options{WorkDir: "none"}})
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+	require.ErrorContains(t, err, "no such directory: "+here+"/none")
+	h := open(t, keeper, &prockeep.Options{Local: proclocal.Options{WorkDir: "sub"}})
+	require.NoError(t, os.Remove("sub"))
+	_, err = h.Start(t.Context(), procmgr.StartRequest{Command: "true"})
 	require.ErrorIs(t, err, procmgr.ErrInvalid)
 	require.ErrorContains(t, err, "the configured directory cannot be used")
 }

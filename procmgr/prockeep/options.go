@@ -15,6 +15,8 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
+	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 	"github.com/toolproc/toolproc/procmgr/internal/redact"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
@@ -26,14 +28,15 @@ type Options struct {
 	// [procmgr.ErrConflict] and names the field. Everything else is taken from the
 	// program that started the keeper.
 	//
-	// Functions work in this program: WorkDir and UpdateEnv are called at its own
-	// starts. OnStart, OnExit, Metrics and Logger are told of the processes of all
+	// Functions work in this program: PerChat and UpdateEnv are called at its own
+	// starts, also if the ID turns out to be known. OnStart, OnExit, Metrics and Logger are told of the processes of all
 	// programs, as Events has them, from Open to Close. Of Metrics, that is Started,
 	// Exited and Running, and Refused for this program's own starts.
 	//
-	// Sandbox needs a method MarshalJSON, and a function of [Main] that makes one like
-	// it; this one stays the caller's. If the sandbox has a method Hide(dir string)
-	// error, the keeper calls it for its directory before it starts anything.
+	// A Sandbox, also a chat's, needs a method MarshalJSON, and a function of [Main] that
+	// makes one like it; this one stays the caller's. If the sandbox has a method
+	// Hide(dir string) error, the keeper calls it for its directory before it starts
+	// anything. It keeps a chat's sandbox until it ends.
 	Local proclocal.Options
 	// Replace starts a new keeper with these options and this program, as a deploy
 	// does. The earlier one starts nothing any more and ends when its processes have
@@ -79,7 +82,7 @@ type localJSON struct {
 	proclocal.Options
 	Sandbox json.RawMessage `json:",omitempty"`
 
-	Redact, UpdateEnv, WorkDir, OnStart, OnExit, Metrics, Logger *struct{} `json:",omitempty"`
+	Redact, UpdateEnv, WorkDir, PerChat, OnStart, OnExit, Metrics, Logger *struct{} `json:",omitempty"`
 }
 
 // newOrder returns the order for a keeper with some options.
@@ -96,16 +99,8 @@ func newOrder(dir string, o *Options) (made order, err error) {
 	if made.Idle == 0 {
 		made.Idle = defaultIdle
 	}
-	if box := o.Local.Sandbox; box != nil {
-		if _, ok := box.(json.Marshaler); !ok {
-			return made, xerrors.Errorf("Options.Local.Sandbox has no method MarshalJSON, so the keeper cannot make one like it: %w", procmgr.ErrInvalid)
-		}
-		if called.Load() && !makes.Load() {
-			return made, errNoMaker
-		}
-		if made.Local.Sandbox, err = json.Marshal(box); err != nil {
-			return made, xerrors.Errorf("Options.Local.Sandbox cannot be passed to the keeper (%v): %w", err, procmgr.ErrInvalid)
-		}
+	if made.Local.Sandbox, err = encodeSandbox(o.Local.Sandbox); err != nil {
+		return made, err
 	}
 	for field, value := range map[string]any{
 		"Sandbox": made.Local.Sandbox, "Env": o.Local.Env, "Redact": o.Local.Redact,
@@ -121,9 +116,33 @@ func newOrder(dir string, o *Options) (made order, err error) {
 	return made, nil
 }
 
+// encodeSandbox returns a sandbox as the keeper gets it; nil for none.
+func encodeSandbox(box proclocal.Sandbox) (json.RawMessage, error) {
+	if box == nil {
+		return nil, nil
+	}
+	if _, ok := box.(json.Marshaler); !ok {
+		return nil, xerrors.Errorf("the Sandbox has no method MarshalJSON, so the keeper cannot make one like it: %w", procmgr.ErrInvalid)
+	}
+	if called.Load() && !makes.Load() {
+		return nil, errNoMaker
+	}
+	data, err := json.Marshal(box)
+	if err != nil {
+		return nil, xerrors.Errorf("the Sandbox cannot be passed to the keeper (%v): %w", err, procmgr.ErrInvalid)
+	}
+	return data, nil
+}
+
 // resolve makes the paths in the options absolute, because a keeper's directory is the
 // root. A shell without a slash is looked up on PATH.
 func resolve(o *proclocal.Options) (err error) {
+	if o.WorkDir, err = baseenv.WorkDir(o.WorkDir); err == nil && o.WorkDir != "" {
+		err = osproc.CheckDirectory(o.WorkDir)
+	}
+	if err != nil {
+		return xerrors.Errorf("Options.Local.WorkDir: %w", err)
+	}
 	o.Shell = slices.Clone(o.Shell)
 	paths := []*string{&o.LogDir, &o.Cgroup}
 	if len(o.Shell) > 0 && strings.ContainsRune(o.Shell[0], filepath.Separator) {
@@ -142,13 +161,10 @@ func resolve(o *proclocal.Options) (err error) {
 
 // options returns the options of a keeper's Local. The keeper counts what runs itself,
 // over all generations.
-func (l localJSON) options(sandboxes makers) (o proclocal.Options, err error) {
+func (l localJSON) options() (o proclocal.Options) {
 	o = l.Options
 	o.MaxRunning, o.MaxRunningPerChat = -1, -1
-	if l.Sandbox != nil {
-		o.Sandbox, err = sandboxes.make(l.Sandbox)
-	}
-	return o, err
+	return o
 }
 
 // makers make a sandbox from its JSON, see Main.
@@ -158,7 +174,7 @@ type makers []func(json.RawMessage) (proclocal.Sandbox, error)
 // function that makes a sandbox. They never change back.
 var called, makes atomic.Bool
 
-var errNoMaker = xerrors.Errorf("Options.Local.Sandbox: the program calls prockeep.Main without a function that makes a sandbox: %w", procmgr.ErrInvalid)
+var errNoMaker = xerrors.Errorf("the program calls prockeep.Main without a function that makes a sandbox: %w", procmgr.ErrInvalid)
 
 // make makes a sandbox by the first function that returns no error.
 func (m makers) make(data json.RawMessage) (box proclocal.Sandbox, err error) {
@@ -168,5 +184,5 @@ func (m makers) make(data json.RawMessage) (box proclocal.Sandbox, err error) {
 			return box, nil
 		}
 	}
-	return nil, xerrors.Errorf("Options.Local.Sandbox: %w", err)
+	return nil, xerrors.Errorf("the sandbox cannot be made: %w", err)
 }

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -35,25 +34,33 @@ type originMaker struct {
 	policy  baseenv.PolicyApplier
 }
 
-// make returns the origin of a start, as it travels. A function of the options that panics
-// makes the start invalid.
-func (m *originMaker) make() (header string, err error) {
+// make returns the origin of a start in a chat, as it travels. A function of the options
+// that panics makes the start invalid.
+func (m *originMaker) make(ctx context.Context, chatID string, terminal bool) (header string, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			m.logger().Error("hook panicked", slog.String("panic", fmt.Sprint(v)))
-			err = xerrors.Errorf("the program's WorkDir or UpdateEnv failed: %w", procmgr.ErrInvalid)
+			err = xerrors.Errorf("the program's PerChat or UpdateEnv failed: %w", procmgr.ErrInvalid)
 		}
 	}()
-	applied := m.policy.Apply(&m.options.Env)
+	chat, err := m.perChat(ctx, chatID)
+	if err != nil {
+		return "", err
+	}
+	policy, applier := &m.options.Env, &m.policy
+	if chat.Env != nil {
+		policy, applier = chat.Env, new(baseenv.PolicyApplier)
+	}
+	applied := applier.Apply(policy, terminal)
 	if m.options.UpdateEnv != nil {
-		updated, err := applied.Update(m.options.UpdateEnv)
+		updated, err := applied.Update(chatID, m.options.UpdateEnv)
 		if err == nil {
 			applied = updated
 		} else {
 			m.logger().Warn("UpdateEnv failed, the environment goes without it", slog.String("error", err.Error()))
 		}
 	}
-	o := baseenv.Origin{Withheld: slices.Clone(applied.Withheld)}
+	o := baseenv.Origin{Withheld: slices.Clone(applied.Withheld), WorkDir: m.options.WorkDir, MaxRunning: chat.MaxRunning}
 	for _, kv := range applied.Env {
 		name, _, _ := strings.Cut(kv, "=")
 		if utf8.ValidString(kv) {
@@ -63,11 +70,13 @@ func (m *originMaker) make() (header string, err error) {
 		}
 	}
 	o.Dir, _ = os.Getwd() // the keeper says that it is gone
-	if m.options.WorkDir != nil {
-		o.WorkDir = m.options.WorkDir()
+	if chat.WorkDir != "" {
+		if o.WorkDir, err = baseenv.WorkDir(chat.WorkDir); err != nil {
+			return "", err
+		}
 	}
-	if o.WorkDir != "" && o.WorkDir[0] != '~' && !filepath.IsAbs(o.WorkDir) {
-		o.WorkDir = filepath.Join(o.Dir, o.WorkDir)
+	if o.Sandbox, err = encodeSandbox(chat.Sandbox); err != nil {
+		return "", err
 	}
 	for _, s := range m.options.Redact {
 		o.Secrets = append(o.Secrets, redact.Value(s))
@@ -75,6 +84,18 @@ func (m *originMaker) make() (header string, err error) {
 	o.Secrets = append(o.Secrets, applied.Secrets...)
 	data, err := json.Marshal(o)
 	return base64.StdEncoding.EncodeToString(data), err
+}
+
+// perChat returns the options in which the commands of a chat differ.
+func (m *originMaker) perChat(ctx context.Context, chatID string) (chat proclocal.ChatOptions, err error) {
+	if m.options.PerChat == nil {
+		return chat, nil
+	}
+	own, err := m.options.PerChat(ctx, chatID)
+	if err == nil && own != nil {
+		chat = *own
+	}
+	return chat, err
 }
 
 func (m *originMaker) logger() *slog.Logger {
@@ -89,7 +110,7 @@ type originKey struct{}
 
 // inject adds the origin of a call to a request.
 func inject(ctx context.Context, header http.Header) {
-	if o, ok := ctx.Value(originKey{}).(string); ok {
+	if o, _ := ctx.Value(originKey{}).(string); o != "" {
 		header.Set(headerOrigin, o)
 	}
 }

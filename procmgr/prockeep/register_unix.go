@@ -33,6 +33,7 @@ type register struct {
 	log   *slog.Logger
 	// The limits of Options.Local; negative is none.
 	maxRunning, maxRunningPerChat int
+	rules                         *procmgr.SandboxRules // nil for no sandbox
 
 	mu     sync.Mutex // guards the fields below; held while the file is read and written
 	ids    *idFile
@@ -58,8 +59,9 @@ func (r *register) line(kind string, key idKey, seq uint64) line {
 
 // claim writes the first line about an ID, unless there is one, or there may have been
 // one within the age of the request. The claim is this keeper's only if that line counts in
-// the order of the file. The caller holds mu.
-func (r *register) claim(t *table, kind string, key idKey, sum string, l *osproc.Lineage, age time.Duration) (seq uint64, err error) {
+// the order of the file. chatMax is the limit of the chat; 0 is the keeper's. The caller
+// holds mu.
+func (r *register) claim(t *table, kind string, key idKey, chatMax int, sum string, l *osproc.Lineage, age time.Duration) (seq uint64, err error) {
 	r.seq++
 	mine := r.line(kind, key, r.seq)
 	mine.Print, mine.Lineage = sum, l
@@ -71,7 +73,7 @@ func (r *register) claim(t *table, kind string, key idKey, sum string, l *osproc
 	case c != nil:
 		return 0, taken(c, r.token)
 	case kind == lineStart:
-		if err := cmp.Or(check.Age(age, time.UnixMilli(t.whole+1)), r.room(t, key.chat)); err != nil {
+		if err := cmp.Or(check.Age(age, time.UnixMilli(t.whole+1)), r.room(t, key.chat, cmp.Or(chatMax, r.maxRunningPerChat))); err != nil {
 			return 0, err
 		}
 	}
@@ -136,11 +138,11 @@ const (
 )
 
 // room returns an error if a limit is reached, which counts the processes of all keepers
-// of the directory.
-func (r *register) room(t *table, chat string) error {
+// of the directory. chatMax is the limit of the chat; negative is none.
+func (r *register) room(t *table, chat string, chatMax int) error {
 	own, all := t.running(chat)
 	switch {
-	case chat != "" && r.maxRunningPerChat >= 0 && len(own) >= r.maxRunningPerChat:
+	case chat != "" && chatMax >= 0 && len(own) >= chatMax:
 	case r.maxRunning >= 0 && all >= r.maxRunning:
 	default:
 		return nil
@@ -150,7 +152,7 @@ func (r *register) room(t *table, chat string) error {
 		ids = append(ids, c.ID)
 	}
 	return xerrors.Errorf("%d processes of this chat run, and the keeper has a limit of %d for a chat and %d in all; end one first (the oldest of this chat: %s): %w",
-		len(own), r.maxRunningPerChat, r.maxRunning, strings.Join(ids, ", "), procmgr.ErrLimit)
+		len(own), chatMax, r.maxRunning, strings.Join(ids, ", "), procmgr.ErrLimit)
 }
 
 // A registered is a keeper's view of its Local for the host or one chat: before a
@@ -163,20 +165,24 @@ type registered struct {
 
 // Start implements [procmgr.Manager].
 func (m registered) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
-	asked := baseenv.From(ctx)
-	if asked == nil {
-		return procmgr.Output{}, xerrors.Errorf("prockeep: start: no program that has opened the directory asks for it: %w", procmgr.ErrInvalid)
-	}
 	if req.ID == "" {
 		req.ID = procmgr.NewID()
 	}
-	r, key, from := m.r, idKey{m.chat, req.ID}, *asked
+	r, key := m.r, idKey{m.chat, req.ID}
 	came, age := time.Now(), req.Age
-	req.Age = 0    // the file knows more IDs than the Local
+	req.Age = 0 // the file knows more IDs than the Local
+	var from baseenv.Origin
+	asked := baseenv.From(ctx)
+	if asked != nil {
+		from = *asked
+	}
 	var seq uint64 // of the claim
 	from.Claim = func(l osproc.Lineage) error {
+		if asked == nil {
+			return xerrors.Errorf("prockeep: start: no program that has opened the directory asks for it: %w", procmgr.ErrInvalid)
+		}
 		return r.do(func(t *table) (err error) {
-			seq, err = r.claim(t, lineStart, key, fingerprint(req), &l, check.Older(age, came))
+			seq, err = r.claim(t, lineStart, key, from.MaxRunning, fingerprint(req), &l, check.Older(age, came))
 			return err
 		})
 	}
@@ -216,7 +222,7 @@ func (m registered) Signal(ctx context.Context, id string, sig procmgr.Signal) e
 		case c != nil && c.Keeper != m.r.token:
 			return errElsewhere
 		case c == nil && (sig == procmgr.Terminate || sig == procmgr.Kill):
-			_, err = m.r.claim(t, lineStop, idKey{m.chat, id}, "", nil, 0)
+			_, err = m.r.claim(t, lineStop, idKey{m.chat, id}, 0, "", nil, 0)
 		}
 		return err
 	})
@@ -224,6 +230,16 @@ func (m registered) Signal(ctx context.Context, id string, sig procmgr.Signal) e
 		return xerrors.Errorf("prockeep: signal %q: %w", id, err)
 	}
 	return m.Manager.Signal(ctx, id, sig)
+}
+
+// Describe implements [procmgr.Manager]. The Local does not tell the rules, because it has
+// a PerChat.
+func (m registered) Describe(ctx context.Context) (procmgr.Description, error) {
+	d, err := m.Manager.Describe(ctx)
+	if err == nil {
+		d.Sandbox = m.r.rules
+	}
+	return d, err
 }
 
 // A registeredHost is the Host that a keeper serves.

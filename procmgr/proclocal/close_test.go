@@ -23,11 +23,11 @@ func TestCloseGivesUpAStartThatHangs(t *testing.T) {
 	inHook, goOn, went := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	l, err := proclocal.New(&proclocal.Options{
 		StopGrace: grace,
-		WorkDir: func() string {
+		PerChat: func(context.Context, string) (*proclocal.ChatOptions, error) {
 			close(inHook)
 			<-goOn
 			defer close(went)
-			return dir
+			return &proclocal.ChatOptions{WorkDir: dir}, nil
 		},
 	})
 	require.NoError(t, err)
@@ -60,9 +60,9 @@ func TestCloseGivesUpAStartThatHangs(t *testing.T) {
 func TestStartThatHangsHasADeadline(t *testing.T) {
 	dir := t.TempDir()
 	goOn := make(chan struct{})
-	l := newLocal(t, &proclocal.Options{WorkDir: func() string {
+	l := newLocal(t, &proclocal.Options{WorkDir: dir, PerChat: func(context.Context, string) (*proclocal.ChatOptions, error) {
 		<-goOn
-		return dir
+		return nil, nil
 	}})
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()

@@ -210,7 +210,7 @@ func TestNoProcessLeft(t *testing.T) {
 	most := uint64(len(threads) + 12)
 	require.NoError(t, unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: most, Max: most}))
 
-	l := newLocal(t, &proclocal.Options{WorkDir: func() string { return "/" }, StopGrace: -1})
+	l := newLocal(t, &proclocal.Options{WorkDir: "/", StopGrace: -1})
 	var ids []string
 	for i := range 20 {
 		out, err := l.Start(t.Context(), procmgr.StartRequest{ID: fmt.Sprint("n-", i), Command: "exec sleep 1000"})

@@ -21,14 +21,13 @@ import (
 // request names, else the default one. home is the directory for ~. If the
 // request names a directory, no other one takes its place: the command may be
 // meant for that one alone.
-func (l *Local) directory(r *record, name, home string, from *baseenv.Origin) (string, error) {
-	name = drivePath(runtime.GOOS, name)
-	name, err := expandHome(name, home)
+func (l *Local) directory(r *record, name, configured, home string, from *baseenv.Origin) (string, error) {
+	name, err := baseenv.ExpandHome(drivePath(runtime.GOOS, name), home)
 	if err != nil {
 		return "", err
 	}
 	if !filepath.IsAbs(name) {
-		byDefault, err := l.defaultDirectory(r, home, from)
+		byDefault, err := l.defaultDirectory(r, configured, home, from)
 		if err != nil || name == "" {
 			return byDefault, err
 		}
@@ -47,24 +46,21 @@ func (l *Local) directory(r *record, name, home string, from *baseenv.Origin) (s
 	return name, nil
 }
 
-// defaultDirectory returns the directory of Options.WorkDir. If that names none, it
+// defaultDirectory returns the configured directory if there is one. Otherwise it
 // returns the current directory of the program that starts the command, or the home if
 // that has gone: it logs this, and notes it in the record for the answer. A configured
 // directory that cannot be used is an error, because the command may be meant for
 // that one alone.
-func (l *Local) defaultDirectory(r *record, home string, from *baseenv.Origin) (string, error) {
-	dir, err := l.configuredDirectory(r, home, from)
-	if err == nil && dir != "" {
-		err = osproc.CheckDirectory(dir)
+func (l *Local) defaultDirectory(r *record, configured, home string, from *baseenv.Origin) (string, error) {
+	if configured != "" {
+		if err := osproc.CheckDirectory(configured); err != nil {
+			return "", xerrors.Errorf("the configured directory cannot be used (%s); name another one, or have the host's WorkDir corrected: %w",
+				procmgr.Reason(err), procmgr.ErrInvalid)
+		}
+		return configured, nil
 	}
-	if err != nil {
-		return "", xerrors.Errorf("the configured directory cannot be used (%s); name another one, or have the host's WorkDir corrected: %w",
-			procmgr.Reason(err), procmgr.ErrInvalid)
-	}
-	if dir != "" {
-		return dir, nil
-	}
-	if dir, err = currentDirectory(from); err == nil {
+	dir, err := currentDirectory(from)
+	if err == nil {
 		if err = osproc.CheckDirectory(dir); err == nil {
 			return dir, nil
 		}
@@ -79,29 +75,6 @@ func (l *Local) defaultDirectory(r *record, home string, from *baseenv.Origin) (
 		passed += "; " + procmgr.Reason(err)
 	}
 	return "", xerrors.Errorf("there is no default directory (%s); name a directory: %w", passed, procmgr.ErrInvalid)
-}
-
-// configuredDirectory returns the directory of Options.WorkDir, or "" if it
-// names none.
-func (l *Local) configuredDirectory(r *record, home string, from *baseenv.Origin) (dir string, err error) {
-	switch {
-	case from != nil:
-		dir = from.WorkDir
-	case l.opts.WorkDir != nil:
-		err = xerrors.New("the function that names the directory failed")
-		r.hook("WorkDir", func() { dir, err = l.opts.WorkDir(), nil })
-	}
-	if err != nil || dir == "" {
-		return "", err
-	}
-	if dir, err = expandHome(dir, home); err != nil {
-		return "", err
-	}
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return "", xerrors.Errorf("the directory %s is relative, and this program's own has gone", osproc.NameDirectory(dir))
-	}
-	return abs, nil
 }
 
 // currentDirectory returns the current directory of the program that starts the
@@ -137,17 +110,6 @@ func homeOf(env []string) string {
 		return home
 	}
 	return ""
-}
-
-// expandHome replaces a ~ that stands alone or before a slash by the home.
-func expandHome(name, home string) (string, error) {
-	if name == "" || name[0] != '~' || len(name) > 1 && !os.IsPathSeparator(name[1]) {
-		return name, nil
-	}
-	if home == "" {
-		return "", xerrors.Errorf("no home is known for %s; name the directory in full: %w", osproc.NameDirectory(name), procmgr.ErrInvalid)
-	}
-	return filepath.Join(home, name[1:]), nil
 }
 
 // drivePath turns a path as the shells of MSYS2 and Git for Windows print it,

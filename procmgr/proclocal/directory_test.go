@@ -1,6 +1,7 @@
 package proclocal_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -27,11 +28,13 @@ func TestStartDirectory(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(base, "sub"), 0o700))
 	require.NoError(t, os.MkdirAll(filepath.Join(own, "sub"), 0o700))
 	require.NoError(t, os.MkdirAll(filepath.Join(home, "sub"), 0o700))
+	gone := filepath.Join(base, "gone")
+	require.NoError(t, os.Mkdir(gone, 0o700))
 	setHome(t, home)
 	t.Chdir(own)
 	for _, tt := range []struct{ name, configured, asked, want string }{
 		{"asked for", base, home, home},
-		{"asked for, and the configured one has gone", filepath.Join(base, "gone"), home, home},
+		{"asked for, and the configured one has gone", gone, home, home},
 		{"configured", base, "", base},
 		{"configured relative to the program's own", "sub", "", filepath.Join(own, "sub")},
 		{"configured by ~", "~/sub", "", filepath.Join(home, "sub")},
@@ -43,7 +46,10 @@ func TestStartDirectory(t *testing.T) {
 		{"home with a slash", base, "~/", home},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			l := newLocal(t, &proclocal.Options{WorkDir: func() string { return tt.configured }})
+			l := newLocal(t, &proclocal.Options{WorkDir: tt.configured})
+			if tt.configured == gone {
+				require.NoError(t, os.Remove(gone))
+			}
 			out := start(t, l, procmgr.StartRequest{Command: "pwd -P; echo $PWD", WorkDir: tt.asked, Wait: long})
 			require.Equal(t, filepath.ToSlash(tt.want+"\n"+tt.want+"\n"), filepath.ToSlash(out.Text))
 			require.Equal(t, tt.want, out.Process.WorkDir)
@@ -53,7 +59,8 @@ func TestStartDirectory(t *testing.T) {
 }
 
 // Nothing runs if a configured directory cannot be used, because "rm -rf build" is
-// meant for that one. The directory that a request names is never passed over.
+// meant for that one: New fails, and Start if the directory has gone since, or is a
+// chat's. The directory that a request names is never passed over.
 func TestDirectoryMissing(t *testing.T) {
 	own := t.TempDir()
 	gone, file := filepath.Join(own, "gone"), filepath.Join(own, "file")
@@ -75,18 +82,19 @@ func TestDirectoryMissing(t *testing.T) {
 		{"configured, below the home", "~/gone", "", configured("no such directory: " + gone)},
 		{"configured, a file", file, "", configured("not a directory: " + file)},
 		{"asked for, relative to it", gone, "sub", configured("no such directory: " + gone)},
-		{"the function panics", "panic", "", configured("the function that names the directory failed")},
 		{"asked for", own, gone, missing(gone)},
 		{"asked for, below the configured one", own, "gone", missing(gone)},
 		{"asked for, below the home", own, "~/gone", missing(gone)},
 		{"another user's home", own, "~nobody", missing(filepath.Join(own, "~nobody"))},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			l := newLocal(t, &proclocal.Options{WorkDir: func() string {
-				if tt.configured == "panic" {
-					panic("lost")
-				}
-				return tt.configured
+			if tt.configured != own {
+				_, err := proclocal.New(&proclocal.Options{WorkDir: tt.configured})
+				require.ErrorIs(t, err, procmgr.ErrInvalid)
+				require.ErrorContains(t, err, "Options.WorkDir: no")
+			}
+			l := newLocal(t, &proclocal.Options{PerChat: func(context.Context, string) (*proclocal.ChatOptions, error) {
+				return &proclocal.ChatOptions{WorkDir: tt.configured}, nil
 			}})
 			out, err := l.Start(t.Context(), procmgr.StartRequest{Command: "touch ran", WorkDir: tt.asked, Wait: long})
 			require.ErrorIs(t, err, procmgr.ErrInvalid)
@@ -111,7 +119,7 @@ func TestStartDirectoryHome(t *testing.T) {
 	}{
 		{"the user's", proclocal.Options{}, nil, users},
 		{"the policy's", proclocal.Options{Env: envpolicy.Policy{Set: map[string]string{"HOME": hosts}}}, nil, hosts},
-		{"the hook's", proclocal.Options{UpdateEnv: func(env []string) ([]string, error) {
+		{"the hook's", proclocal.Options{UpdateEnv: func(_ string, env []string) ([]string, error) {
 			return append(env, "HOME="+users, "HOME="+hosts), nil
 		}}, nil, hosts},
 		{"the request's", proclocal.Options{Env: envpolicy.Policy{Set: map[string]string{"HOME": hosts}}}, map[string]string{"HOME": requests}, requests},

@@ -47,7 +47,7 @@
 // for a job: Terminate and Interrupt end a process at once, like Kill, and show as exit
 // codes 143 and 130. For a graceful shutdown, use the program's own way to end it. The
 // shell is the bash of Git for Windows or of MSYS2, or their sh. If there is none,
-// Start says what to install.
+// New says what to install.
 //
 // On other systems New returns an error, but they can use a Host on another machine.
 package proclocal

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/toolproc/toolproc/envpolicy"
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
@@ -28,22 +27,15 @@ const (
 // that the policy lets through come first, then the variables of the host's hook, of
 // the request, and finally the variables that mark the child as ours. environ notes in
 // the record which names the policy kept back, and returns the values to mask in the
-// output. If from is not nil, another program has applied the policy to its own
-// environment.
-func (l *Local) environ(r *record, req procmgr.StartRequest, from *baseenv.Origin) (env []string, secrets []redact.Value) {
-	own := l.withhold(r, from)
-	if r.terminal {
-		asking := *own
-		asking.Env = l.forTerminal(own.Env, from != nil && !l.opts.Env.Interactive)
-		own = &asking
-	}
+// output. own is the result of the policy, and sandboxed are the sandbox's variables.
+func (l *Local) environ(r *record, req procmgr.StartRequest, own *baseenv.Applied, sandboxed []string) (env []string, secrets []redact.Value) {
 	withheld := own.Withheld
 	if len(withheld) > 0 {
 		r.log(slog.LevelDebug, "environment variables withheld", slog.Any("names", withheld))
 	}
 	if l.opts.UpdateEnv != nil {
 		r.hook("UpdateEnv", func() {
-			updated, err := own.Update(l.opts.UpdateEnv)
+			updated, err := own.Update(r.chat, l.opts.UpdateEnv)
 			if err != nil {
 				r.log(slog.LevelWarn, "UpdateEnv failed, the environment goes without it", slog.String("error", err.Error()))
 				return
@@ -53,7 +45,7 @@ func (l *Local) environ(r *record, req procmgr.StartRequest, from *baseenv.Origi
 	}
 	env = own.Env
 	var besides []string // variables of the request, which the policy has not seen
-	env = over(env, l.sandbox.environ())
+	env = over(env, sandboxed)
 	marks := []string{envMarker + "=1", envProcess + "=" + r.id}
 	if r.chat != "" {
 		marks = append(marks, envChat+"="+r.chat)
@@ -85,34 +77,6 @@ func (l *Local) environ(r *record, req procmgr.StartRequest, from *baseenv.Origi
 		all = innerShell(all)
 	}
 	return append(all, marks...), secrets
-}
-
-// terminalType is the TERM of a terminal. It has no REP and no keyboard of
-// newer terminals.
-const terminalType = "screen-256color"
-
-// forTerminal returns the environment that the policy lets through, for a
-// command with a terminal. asks reports that the policy was applied by a
-// program that did not know of the terminal: the variables that keep programs
-// from asking have to go.
-func (l *Local) forTerminal(env []string, asks bool) []string {
-	quiet := map[string]string{}
-	if asks {
-		quiet = envpolicy.NonInteractive()
-	}
-	_, own := l.opts.Env.Set["TERM"]
-	env = slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
-		name, value, _ := strings.Cut(kv, "=")
-		if by, ok := quiet[name]; ok && by == value {
-			return true
-		}
-		// An inherited size describes another terminal.
-		return name == "TERM" && !own || name == "LINES" || name == "COLUMNS"
-	})
-	if !own {
-		env = append(env, "TERM="+terminalType)
-	}
-	return env
 }
 
 // withDirectory adds PWD to an environment. If the request sets PWD, that value
@@ -211,20 +175,6 @@ func over(env, others []string) []string {
 		return slices.ContainsFunc(others, func(other string) bool { return strings.HasPrefix(other, name+"=") })
 	})
 	return append(env, others...)
-}
-
-// withhold applies the policy. If from is not nil, another program has applied it to
-// its own environment: then only All is this program's.
-func (l *Local) withhold(r *record, from *baseenv.Origin) *baseenv.Applied {
-	policy, applier := l.opts.Env, &l.policy
-	if r.terminal {
-		policy.Interactive, applier = true, &l.policyAsking
-	}
-	own := applier.Apply(&policy)
-	if from != nil {
-		return &baseenv.Applied{All: own.All, Env: from.Env, Withheld: from.Withheld, Secrets: from.Secrets}
-	}
-	return own
 }
 
 // lookForWithheld adds the names in a failed command's output to Output.Withheld.

@@ -63,7 +63,8 @@ func TestEnv(t *testing.T) {
 	t.Run("UpdateEnv", func(t *testing.T) {
 		all := env(t, &proclocal.Options{
 			Env: envpolicy.Policy{Set: map[string]string{"SET": "by policy"}},
-			UpdateEnv: func(env []string) ([]string, error) {
+			UpdateEnv: func(chatID string, env []string) ([]string, error) {
+				require.Empty(t, chatID)
 				require.Contains(t, env, "PLAIN=from the host")
 				require.Contains(t, env, "SET=by policy")
 				for _, kv := range env {
@@ -75,9 +76,9 @@ func TestEnv(t *testing.T) {
 		require.Equal(t, "kept", all["ADDED_API_KEY"], "what the hook adds is not withheld")
 		require.Equal(t, "request", all["MINE"], "the request comes last")
 	})
-	for name, hook := range map[string]func([]string) ([]string, error){
-		"UpdateEnv fails":  func([]string) ([]string, error) { return nil, errors.New("no") },
-		"UpdateEnv panics": func([]string) ([]string, error) { panic("no") },
+	for name, hook := range map[string]func(string, []string) ([]string, error){
+		"UpdateEnv fails":  func(string, []string) ([]string, error) { return nil, errors.New("no") },
+		"UpdateEnv panics": func(string, []string) ([]string, error) { panic("no") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, "from the host", env(t, &proclocal.Options{UpdateEnv: hook}, nil)["PLAIN"])
@@ -218,7 +219,7 @@ func withholding(t *testing.T, opts proclocal.Options, names ...string) *procloc
 // failures have nothing to do with the variables that were withheld.
 func TestWithheldNames(t *testing.T) {
 	const mine, other, given = "MY_API_TOKEN", "OTHER_API_TOKEN", "GIVEN_API_TOKEN"
-	l := withholding(t, proclocal.Options{UpdateEnv: func(env []string) ([]string, error) {
+	l := withholding(t, proclocal.Options{UpdateEnv: func(_ string, env []string) ([]string, error) {
 		return append(env, given+"=given"), nil
 	}}, mine, other, given)
 	type command struct {

@@ -50,14 +50,13 @@ type Local struct {
 	memory  atomic.Int64 // bytes of output that all records keep
 	streams capture.Options
 
-	sandbox      sandbox
-	rules        *procmgr.SandboxRules // of the sandbox, nil for none
-	policy       baseenv.PolicyApplier
-	masks        masks
-	policyAsking baseenv.PolicyApplier // for commands with a terminal
-	name         string                // of the shell, "" if it cannot be told
-	bash         bool                  // the shell is the default one, and bash
-	comparing    chan struct{}         // has a place for each comparison that is under way
+	sandbox   sandbox
+	rules     *procmgr.SandboxRules // of the sandbox, nil for none
+	policy    baseenv.PolicyApplier
+	masks     masks
+	name      string        // of the shell, "" if it cannot be told
+	bash      bool          // the shell is the default one, and bash
+	comparing chan struct{} // has a place for each comparison that is under way
 
 	wg sync.WaitGroup // the launch and watch of every record
 
@@ -107,6 +106,9 @@ func newLocal(opts *Options) *Local {
 		comparing: make(chan struct{}, comparedAtOnce),
 	}
 	l.sandbox, l.rules = newSandbox(l.opts.Sandbox)
+	if l.opts.PerChat != nil {
+		l.rules = nil // they may differ
+	}
 	l.name = shellOf(l.opts.Shell, osproc.LookShell)
 	l.bash = l.name == "bash" && (opts == nil || len(opts.Shell) == 0)
 	l.streams = capture.Options{
@@ -123,6 +125,17 @@ func newLocal(opts *Options) *Local {
 func (l *Local) open() (err error) {
 	if err := checkSecrets(l.opts.Redact); err != nil {
 		return err
+	}
+	if l.opts.Sandbox == nil { // or the shell may be in the sandbox alone
+		if _, err := osproc.FindShell(l.opts.Shell[0]); err != nil {
+			return err
+		}
+	}
+	if l.opts.WorkDir, err = baseenv.WorkDir(l.opts.WorkDir); err == nil && l.opts.WorkDir != "" {
+		err = osproc.CheckDirectory(l.opts.WorkDir)
+	}
+	if err != nil {
+		return xerrors.Errorf("Options.WorkDir: %w", err)
 	}
 	if l.system, err = osproc.Open(osproc.Config{Cgroup: l.opts.Cgroup, Logger: l.opts.Logger}); err != nil {
 		return err
@@ -175,6 +188,8 @@ func (l *Local) Signal(ctx context.Context, id string, sig procmgr.Signal) error
 // difference to a command: an sh that is bash is "bash", and an sh that is
 // BusyBox is "ash". Describe knows them by the file that the name leads to, and
 // only if Options.Shell begins with the name.
+//
+// With Options.PerChat it has no Sandbox, because the rules may differ between chats.
 func (l *Local) Describe(ctx context.Context) (procmgr.Description, error) {
 	return l.all().Describe(ctx)
 }

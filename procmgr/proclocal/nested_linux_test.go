@@ -141,7 +141,7 @@ func TestHidepid(t *testing.T) {
 			return
 		}
 		require.NoDirExists(t, "/proc/1", "it is hidden")
-		l, err := proclocal.New(&proclocal.Options{WorkDir: func() string { return "/" }})
+		l, err := proclocal.New(&proclocal.Options{WorkDir: "/"})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, l.Close()) })
 		marker := fmt.Sprint("1000.", os.Getpid())

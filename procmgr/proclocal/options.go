@@ -1,6 +1,7 @@
 package proclocal
 
 import (
+	"context"
 	"log/slog"
 	"maps"
 	"math"
@@ -38,19 +39,25 @@ type Options struct {
 	// Redact has values to mask in all output, in addition to the values of variables
 	// that look like secrets to Env: see [Secret].
 	Redact []Secret
-	// UpdateEnv gets the variables that Env let through, as NAME=value, and returns the
-	// variables for the command. A variable that it adds is not withheld. The variables
-	// of the request come after it. If it fails, the error is logged and the variables
-	// that Env let through are used.
-	UpdateEnv func(env []string) ([]string, error)
-	// WorkDir returns the directory for requests that name none. It is called
-	// at each start. A relative path is resolved against this program's
-	// current directory, and a ~ as in [procmgr.StartRequest]. If the directory
-	// cannot be used, or WorkDir panics, Start is [procmgr.ErrInvalid]. If WorkDir
-	// is nil or returns "", commands run in the program's current directory at
-	// that time. If that has been removed, they run in the home; a log line and
-	// Output.PassedOver say so.
-	WorkDir func() string
+	// UpdateEnv gets the ID of the chat, "" for the host's own processes, and the
+	// variables that Env let through, as NAME=value, and returns the variables for the
+	// command. A variable that it adds is not withheld. The variables of the request come
+	// after it. If it fails, the error is logged and the variables that Env let through
+	// are used.
+	UpdateEnv func(chatID string, env []string) ([]string, error)
+	// WorkDir is the directory for requests that name none, and the one against which a
+	// relative directory of a request is resolved. A relative path is below this program's
+	// current directory, and a ~ is the home of its user. If the directory cannot be used,
+	// New and Start are [procmgr.ErrInvalid]. With "", commands run in the program's
+	// current directory at that time. If that has been removed, they run in the home; a
+	// log line and Output.PassedOver say so.
+	WorkDir string
+	// PerChat returns the options in which the commands of a chat differ; nil is none.
+	// It is called once for each process that is to start, before UpdateEnv, with the
+	// context of that Start. chatID is "" for the host's own processes. An error refuses
+	// the start: the error of Start wraps it, and the model reads its text. It is refused
+	// too if PerChat panics.
+	PerChat func(ctx context.Context, chatID string) (*ChatOptions, error)
 	// Shell is the program and its arguments that stand before the command.
 	// The default is "bash", "-c" if New finds a bash on PATH, else
 	// "sh", "-c". Models write for bash, and another shell runs much of
@@ -61,6 +68,8 @@ type Options struct {
 	// field is also the place for a niceness or another user:
 	//
 	//	[]string{"nice", "-n", "10", "bash", "-c"}
+	//
+	// If there is no such program, New is [procmgr.ErrInvalid]; with a Sandbox, Start is.
 	//
 	// The default bash reads no ~/.bashrc and no profile. Like every bash
 	// that runs a script, it reads the file that the variable BASH_ENV

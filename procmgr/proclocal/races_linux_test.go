@@ -296,12 +296,12 @@ func TestCloseFindsWhatLeavesMeanwhile(t *testing.T) {
 	dir := t.TempDir()
 	blocked, inHook := make(chan struct{}), make(chan struct{})
 	var block atomic.Bool
-	l, err := proclocal.New(&proclocal.Options{WorkDir: func() string {
+	l, err := proclocal.New(&proclocal.Options{WorkDir: dir, PerChat: func(context.Context, string) (*proclocal.ChatOptions, error) {
 		if block.Load() {
 			close(inHook)
 			<-blocked
 		}
-		return dir
+		return nil, nil
 	}})
 	require.NoError(t, err)
 	const leavers = 12

@@ -38,7 +38,7 @@ func TestRedactTools(t *testing.T) {
 		_, _ = w.Write([]byte(r.Header.Get("Authorization")))
 	}))
 	defer server.Close()
-	l := newLocal(t, &proclocal.Options{WorkDir: func() string { return dir }, Redact: []proclocal.Secret{{Name: "QUOTED", Value: quoted}}})
+	l := newLocal(t, &proclocal.Options{WorkDir: dir, Redact: []proclocal.Secret{{Name: "QUOTED", Value: quoted}}})
 	const read = `require("fs").readFileSync("quoted", "utf8")`
 	for name, command := range map[string]string{
 		"a file":         "cat .env",

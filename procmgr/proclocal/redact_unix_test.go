@@ -58,9 +58,11 @@ func TestRedactEnvironment(t *testing.T) {
 func TestRedactAdded(t *testing.T) {
 	value := func(i byte) string { return "k" + strings.Repeat(string('0'+i), 8) + "abcdefgh" }
 	l := newLocal(t, &proclocal.Options{
-		Env:       envpolicy.Policy{Set: map[string]string{"SET_TOKEN": value(1)}},
-		UpdateEnv: func(env []string) ([]string, error) { return append(env, "HOOK_TOKEN="+value(2), "HOOK=x"), nil },
-		Redact:    []proclocal.Secret{{Name: "named", Value: "four"}},
+		Env: envpolicy.Policy{Set: map[string]string{"SET_TOKEN": value(1)}},
+		UpdateEnv: func(_ string, env []string) ([]string, error) {
+			return append(env, "HOOK_TOKEN="+value(2), "HOOK=x"), nil
+		},
+		Redact: []proclocal.Secret{{Name: "named", Value: "four"}},
 	})
 	req := procmgr.StartRequest{Command: `echo "$SET_TOKEN $HOOK_TOKEN $A_TOKEN $WORD four"`, Env: map[string]string{"A_TOKEN": value(3), "WORD": "word"}}
 	out := finish(t, l, req)

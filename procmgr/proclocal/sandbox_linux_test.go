@@ -1,6 +1,7 @@
 package proclocal_test
 
 import (
+	"context"
 	"errors"
 	"runtime"
 	"strings"
@@ -69,6 +70,29 @@ func TestSandboxArgv(t *testing.T) {
 	d, err = l.Chat("a").Describe(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, &b.rules, d.Sandbox)
+}
+
+// A chat's sandbox holds the commands of that chat alone. Its rules are not told as the
+// rules of all commands.
+func TestPerChatSandbox(t *testing.T) {
+	wrapping := func(name string) *box {
+		return &box{wrap: func(argv []string) ([]string, error) { return append([]string{"env", "BOX=" + name}, argv...), nil }}
+	}
+	all, own := wrapping("all"), wrapping("own")
+	l := newLocal(t, &proclocal.Options{Sandbox: all, PerChat: func(_ context.Context, chatID string) (*proclocal.ChatOptions, error) {
+		if chatID == "a" {
+			return &proclocal.ChatOptions{Sandbox: own}, nil
+		}
+		return nil, nil
+	}})
+	for m, want := range map[procmgr.Manager]string{l: "all", l.Chat("a"): "own", l.Chat("b"): "all"} {
+		require.Equal(t, want+"\n", run(t, m, "echo $BOX").Text)
+		d, err := m.Describe(t.Context())
+		require.NoError(t, err)
+		require.Nil(t, d.Sandbox)
+	}
+	require.EqualValues(t, 2, all.starts.Load())
+	require.EqualValues(t, 1, own.starts.Load())
 }
 
 // The leader is forked by the thread on which the Sandbox calls.

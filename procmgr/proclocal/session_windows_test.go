@@ -214,7 +214,7 @@ func TestDirectoryOfADrive(t *testing.T) {
 	dir := t.TempDir()
 	l := newLocal(t, &proclocal.Options{
 		Shell:   self(t),
-		WorkDir: func() string { return filepath.Dir(dir) }, // the drive of a path that names none
+		WorkDir: filepath.Dir(dir), // the drive of a path that names none
 	})
 	drive, rest, _ := strings.Cut(filepath.ToSlash(dir), ":")
 	for _, name := range []string{dir, filepath.ToSlash(dir), "/" + strings.ToLower(drive) + rest, rest} {

@@ -18,7 +18,7 @@ func defaultShell(goos string, look func(name string) (string, error)) []string 
 	if goos == "windows" {
 		sh, err := look("sh")
 		if err != nil {
-			return []string{"sh", "-c"} // Start says what to install
+			return []string{"sh", "-c"} // New says what to install
 		}
 		name = filepath.Join(filepath.Dir(sh), "bash.exe")
 	}

@@ -20,7 +20,7 @@ func in(t testing.TB, wrapper string) *proclocal.Local {
 	t.Helper()
 	return newLocal(t, &proclocal.Options{
 		Shell:   append(strings.Fields(wrapper), "sh", "-c"),
-		WorkDir: func() string { return "/" },
+		WorkDir: "/",
 	})
 }
 

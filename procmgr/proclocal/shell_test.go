@@ -65,6 +65,8 @@ func TestDefaultShell(t *testing.T) {
 }
 
 func TestShell(t *testing.T) {
+	bin := t.TempDir()
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	for shell, want := range map[string]string{
 		"bash -c":                      "bash",
 		"dash -c":                      "dash",
@@ -86,7 +88,12 @@ func TestShell(t *testing.T) {
 		"cmd /d /s /c":                 "cmd",
 		"pwsh -ExecutionPolicy x -c":   "pwsh",
 	} {
-		l := newLocal(t, &proclocal.Options{Shell: strings.Split(shell, " ")})
+		words := strings.Split(shell, " ")
+		if _, err := exec.LookPath(words[0]); err != nil {
+			require.NoError(t, os.WriteFile(filepath.Join(bin, words[0]+".exe"), nil, 0o700))
+			require.NoError(t, os.WriteFile(filepath.Join(bin, words[0]), nil, 0o700))
+		}
+		l := newLocal(t, &proclocal.Options{Shell: words})
 		for _, m := range []procmgr.Manager{l, l.Chat("a")} {
 			machine, err := m.Describe(t.Context())
 			require.NoError(t, err)

@@ -73,7 +73,7 @@ func (l *Local) startOnce(ctx context.Context, chat string, req procmgr.StartReq
 	}
 	if mine {
 		// A hook or a dead mount can hang for ever, and this call must not.
-		go l.launch(r, req, baseenv.From(ctx), notify) // Close waits for it, or gives it up
+		go l.launch(ctx, r, req, notify) // Close waits for it, or gives it up
 	}
 	if through {
 		awaitChange(ctx, changed, req.Wait)
@@ -99,11 +99,11 @@ func (l *Local) startOnce(ctx context.Context, chat string, req procmgr.StartReq
 	return out, err
 }
 
-// launch starts the command of a reserved record, or gives up the reservation. notify
-// is for StartRequest.Notify; nil is none.
-func (l *Local) launch(r *record, req procmgr.StartRequest, from *baseenv.Origin, notify *capture.Matcher) {
-	r.origin = from
-	err := l.spawn(r, req, from)
+// launch starts the command of a reserved record, or gives up the reservation. ctx is
+// for Options.PerChat. notify is for StartRequest.Notify; nil is none.
+func (l *Local) launch(ctx context.Context, r *record, req procmgr.StartRequest, notify *capture.Matcher) {
+	r.origin = baseenv.From(ctx)
+	err := l.spawn(ctx, r, req, r.origin)
 	if !l.answer(r, err) {
 		if err == nil {
 			l.endUnheard(r)
@@ -211,11 +211,15 @@ func (l *Local) notClosed() error {
 }
 
 // spawn forks. The caller holds no lock.
-func (l *Local) spawn(r *record, req procmgr.StartRequest, from *baseenv.Origin) error {
-	env, secrets := l.environ(r, req, from)
+func (l *Local) spawn(ctx context.Context, r *record, req procmgr.StartRequest, from *baseenv.Origin) error {
+	own, err := l.chatSetup(ctx, r, from)
+	if err != nil {
+		return err
+	}
+	env, secrets := l.environ(r, req, own.env, own.sandbox.environ())
 	r.masks = l.masks.of(secrets)
 	r.withheld = named(r.lacks, req.Command)
-	dir, err := l.directory(r, req.WorkDir, homeOf(env), from)
+	dir, err := l.directory(r, req.WorkDir, own.workDir, homeOf(env), from)
 	if err != nil {
 		return err
 	}
@@ -226,7 +230,7 @@ func (l *Local) spawn(r *record, req procmgr.StartRequest, from *baseenv.Origin)
 	}
 	argv := make([]string, 0, len(l.opts.Shell)+1)
 	argv = append(append(argv, l.opts.Shell...), command)
-	if argv, env, err = l.sandbox.wrap(dir, argv, env); err != nil {
+	if argv, env, err = own.sandbox.wrap(dir, argv, env); err != nil {
 		return err
 	}
 
@@ -249,7 +253,7 @@ func (l *Local) spawn(r *record, req procmgr.StartRequest, from *baseenv.Origin)
 	}
 	r.out = capture.NewStream(&l.streams, int64(len(req.Command)))
 	r.out.Redact(r.masks)
-	c := osproc.Command{Argv: argv, Dir: dir, Env: env, Output: r.out, OnThread: l.sandbox.onThread, Wrapped: l.sandbox.wraps}
+	c := osproc.Command{Argv: argv, Dir: dir, Env: env, Output: r.out, OnThread: own.sandbox.onThread, Wrapped: own.sandbox.wraps}
 	if req.Stdin != procmgr.StdinEmpty {
 		r.in = input.New(req, r.out, r.exited, r.masks)
 		c.Output, c.Stdin, c.Size = r.in, input.Kind(req.Stdin), osproc.Size{Cols: input.Cols, Rows: input.Rows}

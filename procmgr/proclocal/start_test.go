@@ -74,8 +74,12 @@ func TestStartShell(t *testing.T) {
 	broken := filepath.Join(t.TempDir(), "shell.exe")
 	require.NoError(t, os.WriteFile(broken, []byte("\x7fELF nonsense"), 0o700))
 	for _, shell := range []string{"no-such-shell", broken} {
-		l := newLocal(t, &proclocal.Options{Shell: []string{shell, "-c"}})
-		_, err := l.Start(t.Context(), procmgr.StartRequest{Command: "true"})
+		l, err := proclocal.New(&proclocal.Options{Shell: []string{shell, "-c"}})
+		if shell == broken {
+			require.NoError(t, err)
+			_, err = l.Start(t.Context(), procmgr.StartRequest{Command: "true"})
+			require.NoError(t, l.Close())
+		}
 		require.ErrorIs(t, err, procmgr.ErrInvalid)
 		require.ErrorContains(t, err, shell)
 	}

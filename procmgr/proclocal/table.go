@@ -282,21 +282,37 @@ func (l *Local) room(chat string, terminal bool) error {
 	if terminal && chat != "" && own.terminals >= maxTerminals {
 		return xerrors.Errorf("%d processes of this chat have a terminal, which is the limit; end one of them first: %w", maxTerminals, procmgr.ErrLimit)
 	}
-	var limit int
-	var whose string
 	switch {
-	case chat != "" && own.running >= l.opts.MaxRunningPerChat:
-		limit, whose = l.opts.MaxRunningPerChat, "in this chat"
+	case chat != "" && l.opts.PerChat == nil && own.running >= l.opts.MaxRunningPerChat:
+		return full(own.all, l.opts.MaxRunningPerChat, "in this chat")
 	case l.table.running >= l.opts.MaxRunning:
-		limit, whose = l.opts.MaxRunning, "on this host"
-	default:
+		return full(own.all, l.opts.MaxRunning, "on this host")
+	}
+	return nil
+}
+
+// chatRoom is room for the limit of a chat that Options.PerChat has set. It counts what
+// was reserved before r, so that of several starts at once, the first ones go on.
+func (l *Local) chatRoom(r *record, limit int) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	own := l.table.of(r.chat)
+	if r.chat == "" || own.running <= limit { // r is one of them
 		return nil
 	}
-	if own.running == 0 {
-		return xerrors.Errorf("%d processes run %s, which is the limit; try again when some have ended: %w", limit, whose, procmgr.ErrLimit)
+	before := slices.DeleteFunc(slices.Clone(own.all), func(other *record) bool { return other.seq >= r.seq || other.exited() })
+	if len(before) < limit {
+		return nil
 	}
-	return xerrors.Errorf("%d processes run %s, which is the limit; end one of this chat's first (the oldest are %s): %w",
-		limit, whose, oldest(own.all), procmgr.ErrLimit)
+	return full(before, limit, "in this chat")
+}
+
+// full is the error for a limit of running processes. own are the chat's records.
+func full(own records, limit int, whose string) error {
+	if ids := oldest(own); ids != "" {
+		return xerrors.Errorf("%d processes run %s, which is the limit; end one of this chat's first (the oldest are %s): %w", limit, whose, ids, procmgr.ErrLimit)
+	}
+	return xerrors.Errorf("%d processes run %s, which is the limit; try again when some have ended: %w", limit, whose, procmgr.ErrLimit)
 }
 
 // oldest lists the IDs of the few processes that began first and have not exited.

@@ -98,7 +98,7 @@ func (m mutant) run(t *testing.T, name string, slow bool) (failures []string) {
 	l, err := proclocal.New(&proclocal.Options{
 		StopGrace: -1,
 		LogDir:    filepath.Join(temp, "logs"),
-		UpdateEnv: func(env []string) ([]string, error) {
+		UpdateEnv: func(_ string, env []string) ([]string, error) {
 			// A broken host may fail to remove the files of a case.
 			env = slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "TMPDIR=") })
 			return append(env, "TMPDIR="+temp), nil

@@ -198,7 +198,7 @@ func (p *page) shot(name string) {
 func newLocal(t testing.TB) *proclocal.Local {
 	t.Helper()
 	dir := t.TempDir()
-	l, err := proclocal.New(&proclocal.Options{WorkDir: func() string { return dir }, LogDir: t.TempDir(), MaxLog: 256 << 20})
+	l, err := proclocal.New(&proclocal.Options{WorkDir: dir, LogDir: t.TempDir(), MaxLog: 256 << 20})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	return l

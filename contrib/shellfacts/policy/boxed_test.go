@@ -39,7 +39,7 @@ func boxed(t *testing.T, answers string) (call func(tool string, arguments map[s
 	t.Helper()
 	manager := func(place string, box proclocal.Sandbox) procmgr.Manager {
 		l, err := proclocal.New(&proclocal.Options{
-			WorkDir: func() string { return "/" }, Sandbox: box,
+			WorkDir: "/", Sandbox: box,
 			Env: envpolicy.Policy{Set: map[string]string{"PLACE": place}},
 		})
 		require.NoError(t, err)

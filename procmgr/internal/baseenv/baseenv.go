@@ -5,12 +5,16 @@ package baseenv
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
+
+	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/envpolicy"
 	"github.com/toolproc/toolproc/procmgr"
@@ -27,6 +31,9 @@ type Origin struct {
 	Secrets  []redact.Value // what to mask in output
 	WorkDir  string         // the directory that its options name; "" if they name none
 	Dir      string         // the program's current directory; "" if it is gone
+
+	Sandbox    json.RawMessage `json:",omitempty"` // of the chat; nil is the manager's own
+	MaxRunning int             `json:",omitempty"` // of the chat; 0 is the manager's limit
 
 	// Claim is called before the fork with the evidence by which the process will
 	// be found. If it returns an error, nothing is forked and the start is refused
@@ -56,11 +63,11 @@ func From(ctx context.Context) *Origin {
 }
 
 // A PolicyApplier applies a policy to this program's environment. It remembers the
-// result, because the environment hardly ever changes between two starts. It is safe
+// results, because the environment hardly ever changes between two starts. It is safe
 // for concurrent use.
 type PolicyApplier struct {
-	mu   sync.Mutex // guards last
-	last *Applied
+	mu                   sync.Mutex // guards the fields below
+	last, lastOnTerminal *Applied
 }
 
 // Applied is the result of a policy. It does not change.
@@ -74,28 +81,55 @@ type Applied struct {
 	Secrets []redact.Value
 }
 
-// Apply applies a policy, which is the same at each call.
-func (a *PolicyApplier) Apply(policy *envpolicy.Policy) *Applied {
-	all := environ()
-	a.mu.Lock()
-	last := a.last
-	a.mu.Unlock()
-	if last != nil && slices.Equal(last.All, all) {
-		return last
+// Apply applies a policy, which is the same at each call, for a command with or without
+// a terminal.
+func (a *PolicyApplier) Apply(policy *envpolicy.Policy, terminal bool) *Applied {
+	all, last := environ(), &a.last
+	if terminal {
+		last = &a.lastOnTerminal
 	}
-	env, withheld := policy.Apply(all)
-	next := &Applied{All: all, Env: env, Withheld: withheld, Secrets: secretsOf(policy, all, env)}
 	a.mu.Lock()
-	a.last = next
+	known := *last
+	a.mu.Unlock()
+	if known != nil && slices.Equal(known.All, all) {
+		return known
+	}
+	own := *policy
+	own.Interactive = own.Interactive || terminal
+	env, withheld := own.Apply(all)
+	next := &Applied{All: all, Env: env, Withheld: withheld, Secrets: secretsOf(policy, all, env)}
+	if terminal {
+		next.Env = onTerminal(policy, env)
+	}
+	a.mu.Lock()
+	*last = next
 	a.mu.Unlock()
 	return next
+}
+
+// terminalType is the TERM of a terminal. It has no REP and no keyboard of
+// newer terminals.
+const terminalType = "screen-256color"
+
+// onTerminal returns the environment of a command with a terminal. An inherited type or
+// size describes another terminal.
+func onTerminal(policy *envpolicy.Policy, env []string) []string {
+	_, own := policy.Set["TERM"]
+	env = slices.DeleteFunc(env, func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return name == "TERM" && !own || name == "LINES" || name == "COLUMNS"
+	})
+	if !own {
+		env = append(env, "TERM="+terminalType)
+	}
+	return env
 }
 
 // Update returns what a program's UpdateEnv makes of the variables that commands get. A
 // variable that it adds is not withheld, and its value is masked if it looks like a
 // secret.
-func (a *Applied) Update(update func(env []string) ([]string, error)) (*Applied, error) {
-	env, err := update(slices.Clone(a.Env))
+func (a *Applied) Update(chatID string, update func(chatID string, env []string) ([]string, error)) (*Applied, error) {
+	env, err := update(chatID, slices.Clone(a.Env))
 	if err != nil {
 		return nil, err
 	}
@@ -151,4 +185,33 @@ func Secrets(candidates, env []string) (secrets []redact.Value) {
 		}
 	}
 	return slices.DeleteFunc(secrets, func(v redact.Value) bool { return public[v.Value] })
+}
+
+// WorkDir returns a directory that options name as an absolute path. A relative one is
+// below this program's current directory, and a ~ is the home of its user. "" stays "".
+func WorkDir(name string) (string, error) {
+	if name == "" {
+		return "", nil
+	}
+	home, _ := os.UserHomeDir() // ExpandHome tells
+	name, err := ExpandHome(name, home)
+	if err != nil {
+		return "", err
+	}
+	dir, err := filepath.Abs(name)
+	if err != nil {
+		return "", xerrors.Errorf("the directory %s is relative, and this program's own has gone: %w", osproc.NameDirectory(name), procmgr.ErrInvalid)
+	}
+	return dir, nil
+}
+
+// ExpandHome replaces a ~ that stands alone or before a slash by the home.
+func ExpandHome(name, home string) (string, error) {
+	if name == "" || name[0] != '~' || len(name) > 1 && !os.IsPathSeparator(name[1]) {
+		return name, nil
+	}
+	if home == "" {
+		return "", xerrors.Errorf("no home is known for %s; name the directory in full: %w", osproc.NameDirectory(name), procmgr.ErrInvalid)
+	}
+	return filepath.Join(home, name[1:]), nil
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
-// findShell looks the shell up on PATH.
-func findShell(name string) (file string, err error) {
+// FindShell looks the shell up on PATH.
+func FindShell(name string) (file string, err error) {
 	if file, err = LookShell(name); err != nil {
 		advice := unixAdvice
 		if runtime.GOOS == "windows" {

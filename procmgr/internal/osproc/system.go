@@ -80,7 +80,7 @@ func (s *System) Close() {
 func (s *System) Start(c Command) (*Tree, error) {
 	cookie := newCookie()
 	c.Env = append(c.Env, cookie+"=1")
-	file, err := findShell(c.Argv[0])
+	file, err := FindShell(c.Argv[0])
 	if err != nil {
 		return nil, err
 	}

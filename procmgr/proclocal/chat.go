@@ -1,0 +1,72 @@
+package proclocal
+
+import (
+	"context"
+	"math"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/envpolicy"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
+)
+
+// ChatOptions are the options in which the commands of one chat differ: see
+// [Options.PerChat]. The zero value of a field is the value of the Options.
+type ChatOptions struct {
+	// Env takes the place of Options.Env, also for the values to mask.
+	Env *envpolicy.Policy
+	// WorkDir takes the place of Options.WorkDir.
+	WorkDir string
+	// Sandbox takes the place of Options.Sandbox. It stays the caller's, who keeps one
+	// for each chat until its processes have ended.
+	Sandbox Sandbox
+	// MaxRunning takes the place of Options.MaxRunningPerChat.
+	MaxRunning int
+}
+
+// A setup is what one command runs with.
+type setup struct {
+	env     *baseenv.Applied
+	workDir string
+	sandbox sandbox
+}
+
+// chatSetup returns what the command of a record runs with, by the Options and by
+// PerChat. If from is not nil, another program has applied the policy to its own
+// environment.
+func (l *Local) chatSetup(ctx context.Context, r *record, from *baseenv.Origin) (own setup, err error) {
+	own = setup{workDir: l.opts.WorkDir, sandbox: l.sandbox}
+	policy, applier := &l.opts.Env, &l.policy
+	if l.opts.PerChat != nil {
+		var chat *ChatOptions
+		err = xerrors.Errorf("the host's PerChat failed: %w", procmgr.ErrInvalid)
+		r.hook("PerChat", func() { chat, err = l.opts.PerChat(ctx, r.chat) })
+		if err == nil && chat == nil {
+			chat = new(ChatOptions)
+		}
+		if err == nil {
+			err = l.chatRoom(r, bound(chat.MaxRunning, l.opts.MaxRunningPerChat, math.MaxInt))
+		}
+		if err != nil {
+			return own, err
+		}
+		if chat.Env != nil {
+			policy, applier = chat.Env, new(baseenv.PolicyApplier)
+		}
+		if chat.WorkDir != "" {
+			if own.workDir, err = baseenv.WorkDir(chat.WorkDir); err != nil {
+				return own, err
+			}
+		}
+		if chat.Sandbox != nil {
+			own.sandbox, _ = newSandbox(chat.Sandbox)
+		}
+	}
+	own.env = applier.Apply(policy, r.terminal)
+	if from != nil { // only All is this program's
+		own.env = &baseenv.Applied{All: own.env.All, Env: from.Env, Withheld: from.Withheld, Secrets: from.Secrets}
+		own.workDir = from.WorkDir
+	}
+	return own, nil
+}
