@@ -86,7 +86,7 @@ func TestAgent(t *testing.T) {
 				manager := *tt.manager
 				resolver := func(context.Context) (procmgr.Manager, error) { return &manager, tt.err }
 				model := &scripted{calls: calls}
-				agent := chattool.NewAgent(model, chattool.All(resolver, nil))
+				agent := chattool.NewAgent(model, all(resolver, nil))
 				var result *fantasy.AgentResult
 				var err error
 				if streams {
@@ -174,7 +174,7 @@ func TestNewAgentRunsNoHalfCommand(t *testing.T) {
 				if tt.repair != nil {
 					opts = append(opts, fantasy.WithRepairToolCall(tt.repair))
 				}
-				agent := tt.newAgent(model, chattool.All(toolset.Static(manager), nil), opts...)
+				agent := tt.newAgent(model, all(toolset.Static(manager), nil), opts...)
 				var result *fantasy.AgentResult
 				var err error
 				if streams {
@@ -213,7 +213,7 @@ func TestToolRefusesRepairedCall(t *testing.T) {
 				if provided {
 					models = func() fantasy.LanguageModel { return model }
 				}
-				agent := chattool.NewAgent(model, chattool.All(toolset.Static(manager), nil))
+				agent := chattool.NewAgent(model, all(toolset.Static(manager), nil))
 				run := func() fantasy.ToolResultContent {
 					model.sent = nil
 					var result *fantasy.AgentResult

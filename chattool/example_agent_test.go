@@ -54,7 +54,11 @@ func ExampleNewAgent() {
 	}
 	defer manager.Close() // ends what still runs
 
-	set := toolset.New(toolset.Static(manager.Chat("chat-1")), nil)
+	set, err := toolset.New(toolset.Static(manager.Chat("chat-1")), nil)
+	if err != nil {
+		log.Print(err)
+		return
+	}
 	agent := chattool.NewAgent(scriptedModel{}, chattool.Tools(set))
 	result, err := agent.Generate(ctx, fantasy.AgentCall{Prompt: "Say hello."})
 	if err != nil {

@@ -25,7 +25,11 @@ func ExampleAll() {
 	}
 	defer manager.Close() // ends what still runs
 
-	tools := chattool.All(toolset.Static(manager.Chat("chat-1")), nil)
+	tools, err := chattool.All(toolset.Static(manager.Chat("chat-1")), nil)
+	if err != nil {
+		log.Print(err)
+		return
+	}
 	for _, tool := range tools {
 		fmt.Println(tool.Info().Name)
 	}
@@ -61,7 +65,11 @@ func ExampleTools() {
 	}
 	defer manager.Close() // ends what still runs
 
-	set := toolset.New(toolset.Static(manager.Chat("chat-1")), &toolset.Options{NoticesInInbox: true})
+	set, err := toolset.New(toolset.Static(manager.Chat("chat-1")), &toolset.Options{NoticesInInbox: true})
+	if err != nil {
+		log.Print(err)
+		return
+	}
 	inbox := set.Inbox(ctx, "")
 	tools := chattool.Tools(set)
 	// An agent gets both:
@@ -80,7 +88,11 @@ func ExamplePrepareStep() {
 	}
 	defer manager.Close() // ends what still runs
 
-	set := toolset.New(toolset.Static(manager.Chat("chat-1")), &toolset.Options{NoticesInInbox: true})
+	set, err := toolset.New(toolset.Static(manager.Chat("chat-1")), &toolset.Options{NoticesInInbox: true})
+	if err != nil {
+		log.Print(err)
+		return
+	}
 	inbox := set.Inbox(ctx, "")
 	set.Call(ctx, toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"command":"sleep 0.5; exit 1","run_in_background":true}`)})
 	if err := inbox.Wait(ctx); err != nil {

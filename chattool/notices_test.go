@@ -66,7 +66,7 @@ func before(do func(), answer func() (*fantasy.Response, error)) func() (*fantas
 func TestPrepareStep(t *testing.T) {
 	t.Parallel()
 	manager := &fake{exit: -1, text: "3 failing\n"}
-	set := toolset.New(toolset.Static(manager), &toolset.Options{NoticesInInbox: true, ProcessID: named("p1").ProcessID})
+	set := newSet(toolset.Static(manager), &toolset.Options{NoticesInInbox: true, ProcessID: named("p1").ProcessID})
 	inbox := set.Inbox(t.Context(), "")
 	var seen []string // by next
 	next := func(ctx context.Context, opts fantasy.PrepareStepFunctionOptions) (context.Context, fantasy.PrepareStepResult, error) {
@@ -138,7 +138,7 @@ func TestPrepareStepAcks(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			manager := &fake{exit: -1}
-			set := toolset.New(toolset.Static(manager), &toolset.Options{NoticesInInbox: true})
+			set := newSet(toolset.Static(manager), &toolset.Options{NoticesInInbox: true})
 			set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x","run_in_background":true}`)})
 			manager.exit = 0
 			inbox := set.Inbox(t.Context(), "")
@@ -172,7 +172,7 @@ type teller struct {
 
 func newTeller(t *testing.T) *teller {
 	tell := &teller{T: t, manager: &fake{}}
-	tell.set = toolset.New(toolset.Static(tell.manager), &toolset.Options{
+	tell.set = newSet(toolset.Static(tell.manager), &toolset.Options{
 		NoticesInInbox: true,
 		ProcessID:      func(context.Context, toolset.Call) string { tell.ids++; return fmt.Sprint("p", tell.ids) },
 	})
@@ -365,7 +365,7 @@ func (m *scriptedAnswers) Model() string    { return "scripted" }
 func TestPrepareStepOfOtherMessages(t *testing.T) {
 	t.Parallel()
 	manager := &fake{exit: -1}
-	set := toolset.New(toolset.Static(manager), &toolset.Options{NoticesInInbox: true})
+	set := newSet(toolset.Static(manager), &toolset.Options{NoticesInInbox: true})
 	set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x","run_in_background":true}`)})
 	manager.exit = 0
 	inbox := set.Inbox(t.Context(), "")
@@ -394,7 +394,7 @@ func TestPrepareStepOfOtherMessages(t *testing.T) {
 // If the inbox cannot be read, the step goes on; if next fails, it does not.
 func TestPrepareStepFails(t *testing.T) {
 	t.Parallel()
-	broken := toolset.New(nil, nil)
+	broken := newSet(toolset.Static(&fake{}), nil)
 	ouch := errors.New("ouch")
 	_, _, err := chattool.PrepareStep(broken.Inbox(t.Context(), ""), nil)(t.Context(), fantasy.PrepareStepFunctionOptions{})
 	require.NoError(t, err)

@@ -6,15 +6,21 @@ import (
 	"sync"
 
 	"charm.land/fantasy"
+	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
 // All returns the tools of a new Set, in the order of [toolset.Set.Definitions]. A model
-// that can start processes needs all of them. opts may be nil, and is copied.
-func All(managers toolset.Resolver, opts *toolset.Options) []fantasy.AgentTool {
-	return Tools(toolset.New(managers, opts))
+// that can start processes needs all of them. opts may be nil, and is copied. All
+// fails if [toolset.New] does.
+func All(managers toolset.Resolver, opts *toolset.Options) ([]fantasy.AgentTool, error) {
+	set, err := toolset.New(managers, opts)
+	if err != nil {
+		return nil, xerrors.Errorf("chattool: %w", err)
+	}
+	return Tools(set), nil
 }
 
 // Tools returns the tools of a Set, in the order of All. It is for a host

@@ -22,8 +22,8 @@ func named(id string) *toolset.Options {
 func TestInfo(t *testing.T) {
 	t.Parallel()
 	managers := toolset.Static(&fake{})
-	defs := toolset.New(managers, nil).Definitions()
-	tools, again := chattool.All(managers, nil), chattool.All(managers, nil)
+	defs := newSet(managers, nil).Definitions()
+	tools, again := all(managers, nil), all(managers, nil)
 	require.Len(t, tools, len(defs))
 	for i, tool := range tools {
 		t.Run(defs[i].Name, func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestRun(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			// A host may give the tool another name.
-			response, err := chattool.All(tt.managers, named("p1"))[0].Run(t.Context(), fantasy.ToolCall{ID: "1", Name: "bash", Input: tt.input})
+			response, err := all(tt.managers, named("p1"))[0].Run(t.Context(), fantasy.ToolCall{ID: "1", Name: "bash", Input: tt.input})
 			require.NoError(t, err)
 			require.Equal(t, "text", response.Type)
 			require.Equal(t, tt.isError, response.IsError)
@@ -87,7 +87,7 @@ func TestRun(t *testing.T) {
 // The tools of All ask the host before they do anything.
 func TestApprove(t *testing.T) {
 	t.Parallel()
-	tools := chattool.All(toolset.Static(procmgr.Unsupported{}), &toolset.Options{Approve: func(_ context.Context, q toolset.Question) (toolset.Verdict, error) {
+	tools := all(toolset.Static(procmgr.Unsupported{}), &toolset.Options{Approve: func(_ context.Context, q toolset.Question) (toolset.Verdict, error) {
 		require.Equal(t, "rm x", q.Command)
 		return toolset.Verdict{Deny: true, Reason: "x is needed"}, nil
 	}})
@@ -101,7 +101,7 @@ func TestRunCanceled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, tool := range chattool.All(toolset.Static(&fake{exit: -1}), nil) {
+	for _, tool := range all(toolset.Static(&fake{exit: -1}), nil) {
 		_, err := tool.Run(ctx, fantasy.ToolCall{Name: tool.Info().Name, Input: `{"command":"x"}`})
 		require.NoError(t, err)
 	}
@@ -112,7 +112,7 @@ func TestCallID(t *testing.T) {
 	t.Parallel()
 	var got toolset.Call
 	opts := &toolset.Options{ProcessID: func(_ context.Context, c toolset.Call) string { got = c; return "" }}
-	_, err := chattool.All(toolset.Static(&fake{}), opts)[0].Run(t.Context(), fantasy.ToolCall{ID: "call_7", Name: "execute", Input: `{"command":"x"}`})
+	_, err := all(toolset.Static(&fake{}), opts)[0].Run(t.Context(), fantasy.ToolCall{ID: "call_7", Name: "execute", Input: `{"command":"x"}`})
 	require.NoError(t, err)
 	require.Equal(t, toolset.Call{ID: "call_7", Name: "execute", Arguments: json.RawMessage(`{"command":"x"}`)}, got)
 }
@@ -121,7 +121,7 @@ type cached struct{ fantasy.ProviderOptionsData }
 
 func TestProviderOptions(t *testing.T) {
 	t.Parallel()
-	tools := chattool.All(toolset.Static(&fake{}), nil)
+	tools := all(toolset.Static(&fake{}), nil)
 	require.Nil(t, tools[0].ProviderOptions())
 	opts := fantasy.ProviderOptions{"anthropic": cached{}}
 	var wg sync.WaitGroup
@@ -141,7 +141,7 @@ func TestProviderOptions(t *testing.T) {
 func TestNames(t *testing.T) {
 	t.Parallel()
 	opts := &toolset.Options{Names: map[string]string{"execute": "bash", "process_output": "bash_output"}}
-	tools := chattool.All(toolset.Static(&fake{exit: -1}), opts)
+	tools := all(toolset.Static(&fake{exit: -1}), opts)
 	var names []string
 	for _, tool := range tools {
 		names = append(names, tool.Info().Name)
@@ -155,10 +155,8 @@ func TestNames(t *testing.T) {
 	require.NotContains(t, response.Content, "process_output")
 
 	opts.Names["bash"] = "sh"
-	response, err = chattool.All(toolset.Static(&fake{}), opts)[0].Run(t.Context(), fantasy.ToolCall{ID: "1", Name: "bash", Input: `{"command":"x"}`})
-	require.NoError(t, err)
-	require.True(t, response.IsError)
-	require.Contains(t, response.Content, "Options.Names cannot be used")
+	_, err = chattool.All(toolset.Static(&fake{}), opts)
+	require.ErrorContains(t, err, "chattool: toolset: new: Options.Names: it has")
 }
 
 // A fake is a Manager that runs nothing. A process that it "starts" has already
@@ -199,3 +197,20 @@ func (f *fake) Events(context.Context, procmgr.EventsRequest) (procmgr.EventPage
 }
 
 func (f *fake) Signal(context.Context, string, procmgr.Signal) error { return nil }
+
+// newSet and all are toolset.New and chattool.All with options that they take.
+func newSet(managers toolset.Resolver, opts *toolset.Options) *toolset.Set {
+	set, err := toolset.New(managers, opts)
+	if err != nil {
+		panic(err)
+	}
+	return set
+}
+
+func all(managers toolset.Resolver, opts *toolset.Options) []fantasy.AgentTool {
+	tools, err := chattool.All(managers, opts)
+	if err != nil {
+		panic(err)
+	}
+	return tools
+}

@@ -73,7 +73,7 @@ func TestLocalExitCodes(t *testing.T) {
 	t.Parallel()
 	testenv.Programs(t, "bash")
 	manager := newHost(t, &proclocal.Options{Shell: []string{"bash", "-c"}})
-	l := &local{t: t, set: toolset.New(toolset.Static(manager.Chat("chat")), nil)}
+	l := &local{t: t, set: newSet(toolset.Static(manager.Chat("chat")), nil)}
 	for _, tt := range []struct {
 		command string
 		code    int
@@ -101,7 +101,7 @@ func TestLocalLogWithoutBytes(t *testing.T) {
 	require.NoError(t, os.Mkdir(dir, 0o700))
 	testenv.Mount(t, "tmpfs", dir, "tmpfs", 0, "size=64k")
 	manager := newHost(t, &proclocal.Options{LogDir: dir})
-	l := &local{t: t, set: toolset.New(toolset.Static(manager.Chat("chat")), nil)}
+	l := &local{t: t, set: newSet(toolset.Static(manager.Chat("chat")), nil)}
 	got := l.call(t.Context(), "execute", "command", "seq 100000")
 	require.Contains(t, got["note"], "only the beginning of it is in log_path")
 	got = l.call(t.Context(), "execute", "command", "seq 100000 | sed 's/$/ x/'")

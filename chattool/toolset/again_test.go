@@ -37,7 +37,7 @@ func newLoop(t *testing.T, opts toolset.Options) *loop {
 	dir := t.TempDir()
 	host := newHost(t, &proclocal.Options{WorkDir: dir, LogDir: t.TempDir()})
 	l := &loop{t: t, dir: dir, chat: host.Chat("a")}
-	l.set = toolset.New(toolset.Static(l.chat), &opts)
+	l.set = newSet(toolset.Static(l.chat), &opts)
 	return l
 }
 
@@ -144,7 +144,7 @@ func TestNotComparedAgain(t *testing.T) {
 		}},
 		{"Forget", toolset.Options{}, func(l *loop) toolset.Result { l.set.Forget(); return l.run() }},
 		{"another Set", toolset.Options{}, func(l *loop) toolset.Result {
-			l.set = toolset.New(toolset.Static(l.chat), nil)
+			l.set = newSet(toolset.Static(l.chat), nil)
 			return l.run()
 		}},
 		{"another command", toolset.Options{}, func(l *loop) toolset.Result {
@@ -181,17 +181,17 @@ func TestNotComparedAgain(t *testing.T) {
 		}},
 		{"the first is forgotten by the manager", toolset.Options{}, func(l *loop) toolset.Result {
 			host := newHost(l.t, &proclocal.Options{WorkDir: l.dir, Retain: time.Nanosecond})
-			l.set = toolset.New(toolset.Static(host.Chat("a")), nil)
+			l.set = newSet(toolset.Static(host.Chat("a")), nil)
 			l.run()
 			return l.run()
 		}},
 		{"a manager that does not know the question", toolset.Options{}, func(l *loop) toolset.Result {
-			l.set = toolset.New(toolset.Static(older{l.chat}), nil)
+			l.set = newSet(toolset.Static(older{l.chat}), nil)
 			l.run()
 			return l.run()
 		}},
 		{"a manager that panics", toolset.Options{}, func(l *loop) toolset.Result {
-			l.set = toolset.New(toolset.Static(panicking{l.chat}), nil)
+			l.set = newSet(toolset.Static(panicking{l.chat}), nil)
 			l.run()
 			return l.run()
 		}},
@@ -354,7 +354,7 @@ func TestComparedInAChat(t *testing.T) {
 	l := newLoop(t, toolset.Options{})
 	host := newHost(t, &proclocal.Options{WorkDir: l.dir})
 	type key struct{}
-	l.set = toolset.New(func(ctx context.Context) (procmgr.Manager, error) { return host.Chat(ctx.Value(key{}).(string)), nil }, nil)
+	l.set = newSet(func(ctx context.Context) (procmgr.Manager, error) { return host.Chat(ctx.Value(key{}).(string)), nil }, nil)
 	l.prints(tests(100, nil), 0)
 	in := func(chat string) toolset.Result {
 		return l.set.Call(context.WithValue(t.Context(), key{}, chat), toolset.Call{Name: "execute", Arguments: json.RawMessage(arguments(t, "command", printOut, "timeout", "2m"))})

@@ -82,7 +82,7 @@ func TestApproveDenies(t *testing.T) {
 					}
 					m := &asked{fake: &fake{}}
 					before := -1
-					set := toolset.New(toolset.Static(m), &toolset.Options{
+					set := newSet(toolset.Static(m), &toolset.Options{
 						Input: true, Format: format,
 						OnStart: func(context.Context, toolset.Call, string) { t.Error("a denied command starts") },
 						Approve: func(ctx context.Context, q toolset.Question) (toolset.Verdict, error) {
@@ -153,7 +153,7 @@ func TestApproveQuestion(t *testing.T) {
 			t.Parallel()
 			m := &asked{fake: &fake{}}
 			times := 0
-			set := toolset.New(toolset.Static(m), &toolset.Options{Input: true, Approve: func(_ context.Context, q toolset.Question) (toolset.Verdict, error) {
+			set := newSet(toolset.Static(m), &toolset.Options{Input: true, Approve: func(_ context.Context, q toolset.Question) (toolset.Verdict, error) {
 				times++
 				require.Equal(t, test.tool, q.Call.Name)
 				require.Zero(t, m.touched())
@@ -280,7 +280,7 @@ func TestApproveAtOnce(t *testing.T) {
 	m := &asked{fake: &fake{}}
 	var all sync.WaitGroup
 	all.Add(calls)
-	set := toolset.New(toolset.Static(m.fake), &toolset.Options{Shell: "bash", Approve: func(_ context.Context, q toolset.Question) (toolset.Verdict, error) {
+	set := newSet(toolset.Static(m.fake), &toolset.Options{Shell: "bash", Approve: func(_ context.Context, q toolset.Question) (toolset.Verdict, error) {
 		all.Done()
 		all.Wait() // for the questions of the others
 		return toolset.Verdict{Deny: q.Command == "no"}, nil

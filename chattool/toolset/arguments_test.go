@@ -211,7 +211,7 @@ func TestTolerance(t *testing.T) {
 
 func TestDefinitions(t *testing.T) {
 	t.Parallel()
-	set := toolset.New(nil, &toolset.Options{DefaultTimeout: 90 * time.Second, MaxTimeout: time.Hour})
+	set := newSet(nowhere, &toolset.Options{DefaultTimeout: 90 * time.Second, MaxTimeout: time.Hour})
 	defs := set.Definitions()
 	var names []string
 	for _, def := range defs {
@@ -249,7 +249,7 @@ func TestDefinitions(t *testing.T) {
 	// The caller owns the returned definitions.
 	defs[0].Schema[0] = 'x'
 	defs[1].Name = "other"
-	require.JSONEq(t, string(toolset.New(nil, nil).Definitions()[3].Schema), string(set.Definitions()[3].Schema))
+	require.JSONEq(t, string(newSet(nowhere, nil).Definitions()[3].Schema), string(set.Definitions()[3].Schema))
 	require.True(t, json.Valid(set.Definitions()[0].Schema))
 	require.Equal(t, "process_output", set.Definitions()[1].Name)
 }

@@ -101,7 +101,7 @@ func TestQuestionIsTold(t *testing.T) {
 	for name, m := range managers(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			set := toolset.New(toolset.Static(m), withInput)
+			set := newSet(toolset.Static(m), withInput)
 			id := say(t, set, "execute", arguments(t, "run_in_background", true, "stdin", "terminal",
 				"command", `sleep 0.5; printf 'name? '; read -r x; sleep 0.5; printf 'sure? '; read -r y`)).Report.ProcessID
 			for _, question := range []string{"name?", "sure?"} {
@@ -122,7 +122,7 @@ func TestQuestionIsTold(t *testing.T) {
 			defer cancel()
 			opts := inboxOptions()
 			opts.Input = true
-			set := toolset.New(toolset.Static(m), opts)
+			set := newSet(toolset.Static(m), opts)
 			inbox := set.Inbox(ctx, "")
 			res := say(t, set, "execute", arguments(t, "run_in_background", true, "stdin", "open", "command", `sleep 0.5; echo "name?"; read -r x; exec sleep 600`))
 			require.NoError(t, inbox.Wait(ctx))
@@ -144,11 +144,11 @@ func TestQuestionIsTold(t *testing.T) {
 func TestQuestionIsShown(t *testing.T) {
 	t.Parallel()
 	m := newHost(t, nil).Chat("a")
-	set := toolset.New(toolset.Static(m), withInput)
+	set := newSet(toolset.Static(m), withInput)
 	res := say(t, set, "execute", `{"command":"read -r x","stdin":"open"}`)
 	require.NotNil(t, res.Report.Waiting, res.Content)
 	require.Empty(t, say(t, set, "execute", `{"command":"true"}`).Report.Meanwhile)
-	text := toolset.New(toolset.Static(m), &toolset.Options{Input: true, Format: toolset.FormatText})
+	text := newSet(toolset.Static(m), &toolset.Options{Input: true, Format: toolset.FormatText})
 	require.Contains(t, say(t, text, "process_output", arguments(t, "process_id", res.Report.ProcessID, "wait_timeout", "0s")).Content, "running · waiting_for_input true · ")
 	require.Contains(t, say(t, text, "process_list", `{}`).Content, "running waiting_for_input")
 }

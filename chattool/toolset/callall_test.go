@@ -39,7 +39,7 @@ func (o ordered) Output(_ context.Context, id string, _ procmgr.OutputRequest) (
 func TestCallAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began, notes := time.Now(), make(chan string, 100)
-		set := toolset.New(toolset.Static(ordered{note: func(what string) {
+		set := newSet(toolset.Static(ordered{note: func(what string) {
 			notes <- fmt.Sprintf("%s %s", time.Since(began), what)
 		}}), nil)
 		call := func(name, arguments string) toolset.Call {
@@ -67,5 +67,5 @@ func TestCallAll(t *testing.T) {
 		require.True(t, results[3].IsError)
 		require.Equal(t, "c", results[4].Output.Process.Command)
 	})
-	require.Empty(t, toolset.New(nil, nil).CallAll(t.Context(), nil))
+	require.Empty(t, newSet(nowhere, nil).CallAll(t.Context(), nil))
 }

@@ -65,7 +65,7 @@ func TestLocalCharacters(t *testing.T) {
 			testenv.Programs(t, shell)
 			dir := t.TempDir()
 			host := newHost(t, &proclocal.Options{Shell: []string{shell, "-c"}, WorkDir: dir})
-			l := &local{t: t, set: toolset.New(toolset.Static(host.Chat("a")), nil)}
+			l := &local{t: t, set: newSet(toolset.Static(host.Chat("a")), nil)}
 			got := l.call(t.Context(), "execute", "command", "cat <<'EOF' > f\r\nhello\r\nEOF\r\n")
 			require.Equal(t, true, got["success"])
 			_, err := os.Stat(filepath.Join(dir, "f\r"))

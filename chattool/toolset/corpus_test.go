@@ -260,8 +260,8 @@ func newPlayer(t testing.TB) player {
 	id := new(string)
 	next := func(context.Context, toolset.Call) string { return *id }
 	return player{
-		set:    toolset.New(toolset.Static(s), &toolset.Options{ProcessID: next}),
-		text:   toolset.New(toolset.Static(s), &toolset.Options{Format: toolset.FormatText}),
+		set:    newSet(toolset.Static(s), &toolset.Options{ProcessID: next}),
+		text:   newSet(toolset.Static(s), &toolset.Options{Format: toolset.FormatText}),
 		id:     id,
 		binary: binary,
 		steady: s,

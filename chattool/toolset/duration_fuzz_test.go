@@ -22,7 +22,7 @@ func FuzzDuration(f *testing.F) {
 	}
 	const longest = 3 * time.Hour
 	m := &fake{}
-	set := toolset.New(toolset.Static(m), &toolset.Options{MaxTimeout: longest})
+	set := newSet(toolset.Static(m), &toolset.Options{MaxTimeout: longest})
 	f.Fuzz(func(t *testing.T, value string) {
 		m.starts = nil
 		res := set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(arguments(t, "command", "x", "timeout", value))})

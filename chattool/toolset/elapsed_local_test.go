@@ -63,7 +63,7 @@ func TestElapsedOnAnotherClock(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			began := time.Now()
 			m := &far{host.Chat(name), off}
-			set := toolset.New(toolset.Static(m), &toolset.Options{Format: toolset.FormatText})
+			set := newSet(toolset.Static(m), &toolset.Options{Format: toolset.FormatText})
 			right := func(what string, took time.Duration) {
 				t.Helper()
 				require.Positive(t, took, what)

@@ -66,7 +66,7 @@ func eachFailure(t *testing.T, names map[string]string, show func(tool, content 
 		}
 		show(tool, set.Call(ctx, toolset.Call{Name: called, Arguments: json.RawMessage(arguments)}).Content)
 	}
-	set := toolset.New(func(context.Context) (procmgr.Manager, error) { return current, nil }, opts)
+	set := newSet(func(context.Context) (procmgr.Manager, error) { return current, nil }, opts)
 	call := func(m *fake, canceled bool, tool, arguments string) {
 		current = m
 		ctx, cancel := context.WithCancel(t.Context())
@@ -114,7 +114,7 @@ func eachFailure(t *testing.T, names map[string]string, show func(tool, content 
 	}
 	for _, err := range failures("start") {
 		for tool, arguments := range anyCall {
-			ask(toolset.New(func(context.Context) (procmgr.Manager, error) { return nil, err }, opts), t.Context(), tool, arguments)
+			ask(newSet(func(context.Context) (procmgr.Manager, error) { return nil, err }, opts), t.Context(), tool, arguments)
 		}
 	}
 }

@@ -23,11 +23,15 @@ func ExampleSet_Inbox() {
 	}
 	defer manager.Close() // ends what still runs
 
-	set := toolset.New(toolset.Static(manager.Chat("chat-1")), &toolset.Options{
+	set, err := toolset.New(toolset.Static(manager.Chat("chat-1")), &toolset.Options{
 		NoticesInInbox: true,
 		// So that the output below is always the same.
 		ProcessID: func(context.Context, toolset.Call) string { return "npc5orns6a" },
 	})
+	if err != nil {
+		log.Print(err)
+		return
+	}
 	inbox := set.Inbox(ctx, "") // or the cursor that was saved last
 	set.Call(ctx, toolset.Call{
 		Name:      "execute",

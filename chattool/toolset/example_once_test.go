@@ -33,12 +33,16 @@ func ExampleOptions_processID() {
 	defer manager.Close() // ends what still runs
 
 	type placeKey struct{}
-	set := toolset.New(toolset.Static(manager.Chat("chat-1")), &toolset.Options{
+	set, err := toolset.New(toolset.Static(manager.Chat("chat-1")), &toolset.Options{
 		ProcessID: func(ctx context.Context, _ toolset.Call) string {
 			place, _ := ctx.Value(placeKey{}).(string)
 			return place
 		},
 	})
+	if err != nil {
+		log.Print(err)
+		return
+	}
 	carryOut := func(place string) {
 		res := set.Call(context.WithValue(ctx, placeKey{}, place), toolset.Call{
 			ID:        "call_0",

@@ -23,7 +23,11 @@ func ExampleNew() {
 		log.Fatal(err)
 	}
 	defer manager.Close() // ends what still runs
-	set := toolset.New(toolset.Static(manager.Chat("chat-1")), nil)
+	set, err := toolset.New(toolset.Static(manager.Chat("chat-1")), nil)
+	if err != nil {
+		log.Print(err)
+		return
+	}
 
 	// Definitions go to the model's provider. What the model calls comes back.
 	for _, def := range set.Definitions() {
@@ -60,7 +64,11 @@ func ExampleStatic() {
 	defer manager.Close() // ends what still runs
 
 	// Every call of this set is for one chat.
-	set := toolset.New(toolset.Static(manager.Chat("alice")), nil)
+	set, err := toolset.New(toolset.Static(manager.Chat("alice")), nil)
+	if err != nil {
+		log.Print(err)
+		return
+	}
 	res := set.Call(ctx, toolset.Call{
 		Name:      "execute",
 		Arguments: json.RawMessage(`{"command":"echo hello"}`),
@@ -85,10 +93,14 @@ func ExampleResolver() {
 	defer manager.Close() // ends what still runs
 
 	type chatKey struct{}
-	set := toolset.New(func(ctx context.Context) (procmgr.Manager, error) {
+	set, err := toolset.New(func(ctx context.Context) (procmgr.Manager, error) {
 		id, _ := ctx.Value(chatKey{}).(string)
 		return manager.Chat(id), nil // without an ID it refuses every call
 	}, nil)
+	if err != nil {
+		log.Print(err)
+		return
+	}
 
 	res := set.Call(context.WithValue(ctx, chatKey{}, "alice"), toolset.Call{
 		Name:      "execute",
@@ -112,7 +124,11 @@ func ExampleSet_Call_mistake() {
 	}
 	defer manager.Close() // ends what still runs
 
-	set := toolset.New(toolset.Static(manager.Chat("chat-1")), nil)
+	set, err := toolset.New(toolset.Static(manager.Chat("chat-1")), nil)
+	if err != nil {
+		log.Print(err)
+		return
+	}
 	res := set.Call(ctx, toolset.Call{
 		Name:      "execute",
 		Arguments: json.RawMessage(`{"cmd":"echo hello"}`),

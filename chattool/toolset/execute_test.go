@@ -176,7 +176,7 @@ func TestProcessID(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			m := &fake{}
 			var asked toolset.Call
-			set := toolset.New(toolset.Static(m), &toolset.Options{ProcessID: func(_ context.Context, c toolset.Call) string {
+			set := newSet(toolset.Static(m), &toolset.Options{ProcessID: func(_ context.Context, c toolset.Call) string {
 				asked = c
 				return tt.chosen
 			}})

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -144,7 +145,7 @@ func call(t *testing.T, m procmgr.Manager, opts *toolset.Options, tool, argument
 
 func callContext(ctx context.Context, t *testing.T, m procmgr.Manager, opts *toolset.Options, tool, arguments string) (toolset.Result, map[string]any) {
 	t.Helper()
-	res := toolset.New(toolset.Static(m), opts).Call(ctx, toolset.Call{Name: tool, Arguments: json.RawMessage(arguments)})
+	res := newSet(toolset.Static(m), opts).Call(ctx, toolset.Call{Name: tool, Arguments: json.RawMessage(arguments)})
 	return res, contents(t, res)
 }
 
@@ -154,6 +155,18 @@ func contents(t *testing.T, res toolset.Result) map[string]any {
 	require.NoError(t, json.Unmarshal([]byte(res.Content), &got), res.Content)
 	require.NotContains(t, res.Content, "\n")
 	return got
+}
+
+// nowhere is a Resolver without a manager.
+func nowhere(context.Context) (procmgr.Manager, error) { return nil, errors.New("there is none") }
+
+// newSet is toolset.New with options that it takes.
+func newSet(managers toolset.Resolver, opts *toolset.Options) *toolset.Set {
+	set, err := toolset.New(managers, opts)
+	if err != nil {
+		panic(err)
+	}
+	return set
 }
 
 // newHost returns a Local that is closed when the test ends.

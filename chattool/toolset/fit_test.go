@@ -60,7 +60,7 @@ var markerForm = regexp.MustCompile(`\.\.\. \[omitted (\d+) bytes\] \.\.\.`)
 // fits checks what a model reads of data.
 func fits(t testing.TB, data []byte, m procmgr.Manager, limit headtail.Limits) {
 	t.Helper()
-	res := toolset.New(toolset.Static(m), &toolset.Options{Limit: limit}).
+	res := newSet(toolset.Static(m), &toolset.Options{Limit: limit}).
 		Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x"}`)})
 	require.LessOrEqual(t, len(res.Content), limit.Bytes+envelope)
 	var got struct {

@@ -54,7 +54,7 @@ func TestFollowFromOnStart(t *testing.T) {
 			var following sync.WaitGroup
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			set := toolset.New(toolset.Static(m), &toolset.Options{OnStart: func(_ context.Context, _ toolset.Call, id string) {
+			set := newSet(toolset.Static(m), &toolset.Options{OnStart: func(_ context.Context, _ toolset.Call, id string) {
 				following.Go(func() {
 					for chunk, err := range procmgr.Follow(ctx, m, id, &procmgr.FollowOptions{Await: true}) {
 						text, failed = text+chunk.Text, err
@@ -79,7 +79,7 @@ func TestFollowFromOnStartOften(t *testing.T) {
 	var lost []error
 	shown := 0
 	var following sync.WaitGroup
-	set := toolset.New(toolset.Static(m), &toolset.Options{OnStart: func(_ context.Context, _ toolset.Call, id string) {
+	set := newSet(toolset.Static(m), &toolset.Options{OnStart: func(_ context.Context, _ toolset.Call, id string) {
 		following.Go(func() {
 			text := ""
 			for chunk, err := range procmgr.Follow(context.Background(), m, id, &procmgr.FollowOptions{Await: true}) {

@@ -74,7 +74,7 @@ func TestPrintedMarkers(t *testing.T) {
 		for _, name := range []string{"local", "http"} {
 			for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
 				t.Run(fmt.Sprint(number, name, format), func(t *testing.T) {
-					set := toolset.New(toolset.Static(hosts[name]), &toolset.Options{Format: format})
+					set := newSet(toolset.Static(hosts[name]), &toolset.Options{Format: format})
 					command, err := json.Marshal("cat " + path)
 					require.NoError(t, err)
 					res := set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: fmt.Appendf(nil, `{"command":%s}`, command)})
@@ -106,7 +106,7 @@ func TestPrintedMarkersAtRandom(t *testing.T) {
 		}
 		size := 600 + r.IntN(3000)
 		opts := &toolset.Options{Limit: headtail.Limits{Bytes: size, Line: 64 + r.IntN(200)}}
-		res := toolset.New(toolset.Static(printer(t, b.Bytes(), 200+r.IntN(1<<13))), opts).
+		res := newSet(toolset.Static(printer(t, b.Bytes(), 200+r.IntN(1<<13))), opts).
 			Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x"}`)})
 		if res.Report.Truncated != nil {
 			leavesNothingOut(t, b.Bytes(), res)
@@ -134,7 +134,7 @@ func TestCutsOfAForeignServer(t *testing.T) {
 			out.Truncated.Cuts = cuts
 			for _, limit := range []int{300, 1 << 12, 1 << 15} {
 				opts := &toolset.Options{Limit: headtail.Limits{Bytes: limit}}
-				res := toolset.New(toolset.Static(&fake{start: answerStart(out)}), opts).
+				res := newSet(toolset.Static(&fake{start: answerStart(out)}), opts).
 					Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x"}`)})
 				require.NotContains(t, res.Content, "since")
 				require.Contains(t, res.Content, "numbered line 3999")
@@ -185,7 +185,7 @@ func TestPrintedMarkersDoNotCount(t *testing.T) {
 			for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
 				t.Run(fmt.Sprint(tt.name, name, format), func(t *testing.T) {
 					t.Parallel()
-					set := toolset.New(toolset.Static(m), &toolset.Options{Format: format})
+					set := newSet(toolset.Static(m), &toolset.Options{Format: format})
 					command := "cat " + path
 					if tt.highlights { // a command that prints files, or that succeeds, has none of these
 						command += "; exit 1"

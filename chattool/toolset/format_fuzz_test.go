@@ -73,7 +73,7 @@ func FuzzFormats(f *testing.F) {
 		}
 		require.Equal(t, len(r.Notes), notes)
 
-		res = toolset.New(toolset.Static(m), nil).Call(t.Context(), toolset.Call{Name: "process_output", Arguments: []byte(arguments)})
+		res = newSet(toolset.Static(m), nil).Call(t.Context(), toolset.Call{Name: "process_output", Arguments: []byte(arguments)})
 		require.NotContains(t, res.Content, "\n")
 		var object struct {
 			Output   string

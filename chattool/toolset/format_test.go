@@ -24,7 +24,7 @@ func ask(t testing.TB, m procmgr.Manager, opts *toolset.Options, tool, arguments
 		text = *opts
 	}
 	text.Format = toolset.FormatText
-	return toolset.New(toolset.Static(m), &text).Call(t.Context(), toolset.Call{Name: tool, Arguments: []byte(arguments)})
+	return newSet(toolset.Static(m), &text).Call(t.Context(), toolset.Call{Name: tool, Arguments: []byte(arguments)})
 }
 
 func TestTextResult(t *testing.T) {
@@ -118,7 +118,7 @@ func TestMaxOutput(t *testing.T) {
 	} {
 		for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
 			m := printer(t, []byte(text), 1<<20)
-			res := toolset.New(toolset.Static(m), &toolset.Options{Format: format}).Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(tt.arguments)})
+			res := newSet(toolset.Static(m), &toolset.Options{Format: format}).Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(tt.arguments)})
 			require.LessOrEqual(t, len(res.Content), 2*tt.tokens)
 			require.Greater(t, len(res.Content), min(2*tt.tokens, len(text))*9/10)
 			require.Contains(t, strings.Join(res.Report.Notes, " "), tt.note)
@@ -145,7 +145,7 @@ func TestWholeInItsHalf(t *testing.T) {
 	out.Process.LogPath = "/var/lib/agent/19-5aymafeemy.log"
 	for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
 		m := &fake{start: answerStart(out)}
-		res := toolset.New(toolset.Static(m), &toolset.Options{Format: format}).Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x","max_output":26}`)})
+		res := newSet(toolset.Static(m), &toolset.Options{Format: format}).Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x","max_output":26}`)})
 		require.Equal(t, out.Text, *res.Report.Output)
 		require.Nil(t, res.Report.Truncated)
 		require.Empty(t, res.Report.LogPath)
@@ -168,7 +168,7 @@ func TestBinaryOutput(t *testing.T) {
 	} {
 		for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
 			m := &fake{start: answerStart(printed(t, []byte(tt.data), 32<<10, headtail.Limits{}))}
-			res := toolset.New(toolset.Static(m), &toolset.Options{Format: format}).Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x"}`)})
+			res := newSet(toolset.Static(m), &toolset.Options{Format: format}).Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x"}`)})
 			note := strings.Join(res.Report.Notes, " ")
 			if !tt.binary {
 				require.NotContains(t, note, "binary", tt.name)
@@ -195,7 +195,7 @@ func TestReportJSON(t *testing.T) {
 	t.Parallel()
 	m := &fake{start: answerStart(exited("p1", 3, "a <b> & c\n")), output: answerOutput(running("p1", "x"))}
 	for tool, arguments := range map[string]string{"execute": `{"command":"x"}`, "process_output": `{"process_id":"p1"}`, "process_list": `{}`, "none": `{}`} {
-		res := toolset.New(toolset.Static(m), nil).Call(t.Context(), toolset.Call{Name: tool, Arguments: json.RawMessage(arguments)})
+		res := newSet(toolset.Static(m), nil).Call(t.Context(), toolset.Call{Name: tool, Arguments: json.RawMessage(arguments)})
 		encoded, err := json.Marshal(res.Report)
 		require.NoError(t, err)
 		require.JSONEq(t, res.Content, string(encoded))

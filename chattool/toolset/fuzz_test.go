@@ -23,7 +23,7 @@ func FuzzCall(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, tool string, arguments []byte) {
 		m := &fake{}
-		res := toolset.New(toolset.Static(m), nil).Call(t.Context(), toolset.Call{Name: tool, Arguments: arguments})
+		res := newSet(toolset.Static(m), nil).Call(t.Context(), toolset.Call{Name: tool, Arguments: arguments})
 		var content map[string]any
 		if err := json.Unmarshal([]byte(res.Content), &content); err != nil {
 			t.Fatalf("%q is no JSON object: %v", res.Content, err)

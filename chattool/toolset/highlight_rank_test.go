@@ -30,7 +30,7 @@ func newReader(t *testing.T, command string) reader {
 	m := local.Chat("a")
 	r := reader{sets: make(map[toolset.Format]*toolset.Set)}
 	for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
-		r.sets[format] = toolset.New(toolset.Static(m), &toolset.Options{Format: format})
+		r.sets[format] = newSet(toolset.Static(m), &toolset.Options{Format: format})
 	}
 	arguments, err := json.Marshal(map[string]any{"command": command, "timeout": "60s"})
 	require.NoError(t, err)

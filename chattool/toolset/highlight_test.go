@@ -29,7 +29,7 @@ func TestLocalHighlights(t *testing.T) {
 	local := newHost(t, &proclocal.Options{LogDir: filepath.Join(dir, "logs")})
 	for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
 		for _, tokens := range []int{2000, 4000, 8000} {
-			set := toolset.New(toolset.Static(local.Chat("a")), &toolset.Options{Format: format})
+			set := newSet(toolset.Static(local.Chat("a")), &toolset.Options{Format: format})
 			arguments, err := json.Marshal(map[string]any{"command": troubled, "timeout": "60s", "max_output": tokens})
 			require.NoError(t, err)
 			// A machine may be too busy to search in time.
@@ -125,7 +125,7 @@ func TestHighlightsAreFew(t *testing.T) {
 		for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
 			for _, found := range [][]procmgr.Highlight{nil, many[:1], many} {
 				m := troubledPrinter(t, found)
-				res := toolset.New(toolset.Static(m), &toolset.Options{Format: format}).Call(t.Context(),
+				res := newSet(toolset.Static(m), &toolset.Options{Format: format}).Call(t.Context(),
 					toolset.Call{Name: "execute", Arguments: []byte(fmt.Sprintf(`{"command":"x","max_output":%d}`, tokens))})
 				require.LessOrEqual(t, len(res.Content), 2*tokens)
 				size := 0

@@ -26,11 +26,11 @@ func TestInboxGarbledCursor(t *testing.T) {
 	w.exit(chat, 0)
 	w.exit(w.begin("chat", procmgr.StartRequest{}), 0)
 	w.exit(w.begin("", procmgr.StartRequest{Background: true}), 0)
-	other := toolset.New(toolset.Static(&view{w, "other chat"}), inboxOptions())
+	other := newSet(toolset.Static(&view{w, "other chat"}), inboxOptions())
 	inbox := other.Inbox(t.Context(), "")
 	background(t, w, other, "cat secret")
 	for _, cursor := range []string{"what is this", inbox.Ack(toolset.Notices{})} {
-		set := toolset.New(toolset.Static(&view{w, "chat"}), inboxOptions())
+		set := newSet(toolset.Static(&view{w, "chat"}), inboxOptions())
 		n, err := set.Inbox(t.Context(), cursor).Pending(t.Context())
 		require.NoError(t, err)
 		require.Len(t, n.Processes, 1)
@@ -73,12 +73,12 @@ func TestInboxAfterARestart(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld()
-			set := toolset.New(toolset.Static(&view{w, "chat"}), inboxOptions())
+			set := newSet(toolset.Static(&view{w, "chat"}), inboxOptions())
 			inbox := set.Inbox(t.Context(), "")
 			tt.reads(w, set)
 			for range 3 {
 				cursor := inbox.Ack(toolset.Notices{})
-				inbox = toolset.New(toolset.Static(&view{w, "chat"}), inboxOptions()).Inbox(t.Context(), cursor)
+				inbox = newSet(toolset.Static(&view{w, "chat"}), inboxOptions()).Inbox(t.Context(), cursor)
 				n, err := inbox.Pending(t.Context())
 				require.NoError(t, err)
 				require.Empty(t, n.Text)
@@ -94,13 +94,13 @@ func TestInboxAckWithoutAManager(t *testing.T) {
 	w := newWorld()
 	m := &view{w, "chat"}
 	var broken error
-	set := toolset.New(func(context.Context) (procmgr.Manager, error) { return m, broken }, inboxOptions())
+	set := newSet(func(context.Context) (procmgr.Manager, error) { return m, broken }, inboxOptions())
 	inbox := set.Inbox(t.Context(), "")
 	l := background(t, w, set, "x")
 	w.exit(l, 1)
 	say(t, set, "process_output", `{"process_id":"`+l.ID+`"}`)
 	pending := func(cursor string) int {
-		n, err := toolset.New(toolset.Static(m), inboxOptions()).Inbox(t.Context(), cursor).Pending(t.Context())
+		n, err := newSet(toolset.Static(m), inboxOptions()).Inbox(t.Context(), cursor).Pending(t.Context())
 		require.NoError(t, err)
 		return len(n.Processes)
 	}
@@ -115,7 +115,7 @@ func TestInboxAckWithoutAManager(t *testing.T) {
 func TestInboxTellsEachThingOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
-	set := toolset.New(toolset.Static(&view{w, "chat"}), inboxOptions())
+	set := newSet(toolset.Static(&view{w, "chat"}), inboxOptions())
 	inbox := set.Inbox(t.Context(), "")
 	say(t, set, "execute", arguments(t, "command", "x", "run_in_background", true, "notify_on", "match"))
 	pending := func() toolset.Notices {
@@ -150,7 +150,7 @@ func TestInboxErrors(t *testing.T) {
 	m := &view{w, "chat"}
 	ouch := errors.New("the workspace is stopped")
 	var broken error
-	set := toolset.New(func(context.Context) (procmgr.Manager, error) { return m, broken }, inboxOptions())
+	set := newSet(func(context.Context) (procmgr.Manager, error) { return m, broken }, inboxOptions())
 	inbox := set.Inbox(t.Context(), "")
 	l := background(t, w, set, "x")
 	w.exit(l, 0)
@@ -170,7 +170,7 @@ func TestInboxErrors(t *testing.T) {
 func TestInboxWaitPauses(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
-	set := toolset.New(toolset.Static(&view{w, "chat"}), inboxOptions())
+	set := newSet(toolset.Static(&view{w, "chat"}), inboxOptions())
 	inbox := set.Inbox(t.Context(), "")
 	background(t, w, set, "x")
 	clear(w.asked)
@@ -184,7 +184,7 @@ func TestInboxWaitPauses(t *testing.T) {
 func TestInboxContext(t *testing.T) {
 	t.Parallel()
 	worlds := map[string]*world{"a": newWorld(), "b": newWorld()}
-	set := toolset.New(func(ctx context.Context) (procmgr.Manager, error) {
+	set := newSet(func(ctx context.Context) (procmgr.Manager, error) {
 		chat, _ := ctx.Value(chatKey{}).(string)
 		return &view{worlds[chat], chat}, nil
 	}, inboxOptions())

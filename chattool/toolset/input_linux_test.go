@@ -192,10 +192,10 @@ func TestLocalExecuteScreen(t *testing.T) {
 // Without Options.Input the definitions do not change, and with it the description and
 // the schema name every key.
 func TestInputDefinitions(t *testing.T) {
-	without, with := toolset.New(nil, nil).Definitions(), toolset.New(nil, withInput).Definitions()
+	without, with := newSet(nowhere, nil).Definitions(), newSet(nowhere, withInput).Definitions()
 	require.Len(t, without, 4)
 	require.Len(t, with, 5)
-	require.Equal(t, without, toolset.New(nil, &toolset.Options{Input: false}).Definitions())
+	require.Equal(t, without, newSet(nowhere, &toolset.Options{Input: false}).Definitions())
 	require.Equal(t, without[2:4], with[2:4])
 	require.Equal(t, without[1].Description, with[1].Description)
 	require.NotContains(t, string(without[1].Schema), "screen")
@@ -229,7 +229,7 @@ func TestInputDefinitions(t *testing.T) {
 	withoutStdin := regexp.MustCompile(`,"stdin":\{[^}]*\}`).ReplaceAllString(string(with[0].Schema), "")
 	require.Equal(t, string(without[0].Schema), withoutStdin, "execute has stdin, and nothing else")
 
-	renamed := toolset.New(nil, &toolset.Options{Input: true, Names: map[string]string{"process_input": "type"}}).Definitions()
+	renamed := newSet(nowhere, &toolset.Options{Input: true, Names: map[string]string{"process_input": "type"}}).Definitions()
 	require.Equal(t, "type", renamed[4].Name)
 	require.Contains(t, renamed[0].Description, "driven with type")
 }

@@ -23,7 +23,7 @@ func TestIntercept(t *testing.T) {
 			return exited("p1", 0, "done\n"), nil
 		}}
 		told := 0
-		set := toolset.New(toolset.Static(m), &toolset.Options{Intercept: f, OnResult: func(context.Context, toolset.Call, toolset.Result) { told++ }})
+		set := newSet(toolset.Static(m), &toolset.Options{Intercept: f, OnResult: func(context.Context, toolset.Call, toolset.Result) { told++ }})
 		res = set.Call(t.Context(), call)
 		require.Equal(t, runs, told)
 		require.NotEmpty(t, res.Content)

@@ -3,7 +3,6 @@ package toolset
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,13 +56,7 @@ type budget struct {
 // limit returns how many bytes a result may take, however many tokens a model
 // asks for.
 func (w writer) limit() int {
-	switch n := w.Limit.Bytes; {
-	case n == 0:
-		return headtail.DefaultTextLimit
-	case n > 0:
-		return n
-	}
-	return math.MaxInt
+	return cmp.Or(w.Limit.Bytes, headtail.DefaultTextLimit)
 }
 
 // allow returns the budget of a call that asks for a number of tokens; 0 is the

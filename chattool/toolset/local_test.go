@@ -33,7 +33,7 @@ func newLocal(t *testing.T, opts *toolset.Options) *local {
 	options.Env.Allow, options.Env.Exclude = []string{"*"}, []string{"DEPLOY_TOKEN"}
 	manager := newHost(t, options)
 	chat := manager.Chat("chat")
-	return &local{t: t, dir: dir, set: toolset.New(toolset.Static(chat), opts), manager: chat}
+	return &local{t: t, dir: dir, set: newSet(toolset.Static(chat), opts), manager: chat}
 }
 
 // call makes one call; pairs are its arguments.
@@ -214,7 +214,7 @@ func TestLocalAdvice(t *testing.T) {
 	t.Setenv("ADVICE_API_KEY", "hidden")
 	dir := t.TempDir()
 	manager := newHost(t, &proclocal.Options{LogDir: filepath.Join(dir, "all logs"), WorkDir: dir})
-	l := &local{t: t, set: toolset.New(toolset.Static(manager.Chat("chat")), nil)}
+	l := &local{t: t, set: newSet(toolset.Static(manager.Chat("chat")), nil)}
 
 	got := l.call(t.Context(), "execute", "command", "sh -c 'echo broken; exit 3' | tail -n 5")
 	require.Equal(t, true, got["success"])
@@ -272,7 +272,7 @@ func TestWorkDirOfLocal(t *testing.T) {
 	require.NoError(t, os.Mkdir(gone, 0o700))
 	manager := newHost(t, &proclocal.Options{WorkDir: gone})
 	require.NoError(t, os.Remove(gone))
-	set := toolset.New(toolset.Static(manager.Chat("a")), nil)
+	set := newSet(toolset.Static(manager.Chat("a")), nil)
 	pwd := func(workdir string) map[string]any {
 		return contents(t, set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(arguments(t, "command", "pwd -P", "workdir", workdir))}))
 	}

@@ -52,9 +52,6 @@ func (k *kit) failed(c Call, id, did string, err error) (res report, ok bool) {
 
 // manager calls the resolver. If ok is false, the report says why.
 func (k *kit) manager(ctx context.Context) (m procmgr.Manager, res report, ok bool) {
-	if k.managers == nil {
-		return nil, refuse("no process manager is set up, so no command can be run and no process seen; tell the user"), false
-	}
 	m, err := k.managers(ctx)
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -63,10 +60,17 @@ func (k *kit) manager(ctx context.Context) (m procmgr.Manager, res report, ok bo
 		return nil, denied("done", err), false
 	case err != nil:
 		return nil, refuse("no process manager is available, nothing was done: %s. Try again, and tell the user if that fails too", words(err)), false
-	case m == nil:
+	case isNil(m):
 		return nil, refuse("there is no process manager for this chat, so nothing was done; tell the user"), false
 	}
 	return m, report{}, true
+}
+
+// isNil reports whether m is nil or a nil pointer. A Resolver returns the latter if it
+// looks a chat up in a map of pointers.
+func isNil(m procmgr.Manager) bool {
+	v := reflect.ValueOf(m)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // describeLimit is how long a manager may take to describe its machine. The managers of
@@ -177,7 +181,7 @@ func (ms *machines) forDefinitions(manager Resolver) machine {
 		go func() {
 			defer cancel()
 			_ = survive(func() error { // if the resolver panics, the next call of a tool reports it
-				if m, err := manager(ctx); err == nil && m != nil {
+				if m, err := manager(ctx); err == nil && !isNil(m) {
 					ms.describe(ctx, m)
 				}
 				return nil

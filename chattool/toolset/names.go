@@ -1,7 +1,5 @@
 package toolset
 
-import "github.com/toolproc/toolproc/chattool/arguments"
-
 // names are the names by which a model knows the tools. input is "" if there is
 // no such tool.
 type names struct{ execute, output, list, signal, input string }
@@ -19,11 +17,4 @@ func (n names) all() []string {
 		all = append(all, n.input)
 	}
 	return all
-}
-
-// rename returns the names after the host's changes. The error says which of
-// the changes is impossible.
-func (n names) rename(to map[string]string) (names, error) {
-	err := arguments.Rename(to, &n.execute, &n.output, &n.list, &n.signal, &n.input)
-	return n, err
 }

@@ -31,7 +31,7 @@ var ownName = regexp.MustCompile(`\b(execute|process_output|process_list|process
 // that a model reads.
 func TestNames(t *testing.T) {
 	t.Parallel()
-	set := toolset.New(toolset.Static(&fake{}), &toolset.Options{Names: hostNames})
+	set := newSet(toolset.Static(&fake{}), &toolset.Options{Names: hostNames})
 	var names []string
 	for _, def := range set.Definitions() {
 		names = append(names, def.Name)
@@ -59,7 +59,7 @@ func TestNamesOfSomeTools(t *testing.T) {
 	// Two may even change places.
 	names := map[string]string{"execute": "bash", "process_list": "process_output", "process_output": "process_list"}
 	opts := &toolset.Options{Names: names}
-	set := toolset.New(toolset.Static(&fake{}), opts)
+	set := newSet(toolset.Static(&fake{}), opts)
 	names["execute"] = "sh" // the map is copied
 	var got []string
 	for _, def := range set.Definitions() {
@@ -70,9 +70,18 @@ func TestNamesOfSomeTools(t *testing.T) {
 	require.Equal(t, `{"processes":[]}`, res.Content)
 }
 
-// A mistake in the names is no reason to panic, and is not passed over in silence.
-func TestNamesThatCannotBe(t *testing.T) {
+// A mistake of the host is told to the host, and not to the model.
+func TestOptionsThatCannotBe(t *testing.T) {
 	t.Parallel()
+	for name, resolver := range map[string]toolset.Resolver{"nil": nil, "of nil": toolset.Static(nil), "of a nil pointer": toolset.Static((*fake)(nil))} {
+		set, err := toolset.New(resolver, nil)
+		require.Nil(t, set, name)
+		require.ErrorContains(t, err, "toolset: new: no process manager", name)
+	}
+	for _, limit := range []headtail.Limits{{Bytes: -1}, {Line: -1}} {
+		_, err := toolset.New(toolset.Static(&fake{}), &toolset.Options{Limit: limit})
+		require.ErrorContains(t, err, "toolset: new: Options.Limit is negative")
+	}
 	for _, tt := range []struct {
 		name  string
 		names map[string]string
@@ -85,16 +94,8 @@ func TestNamesThatCannotBe(t *testing.T) {
 		{"the name of another", map[string]string{"execute": "process_signal"}, `it calls two tools "process_signal"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			m := &fake{}
-			set := toolset.New(toolset.Static(m), &toolset.Options{Names: tt.names})
-			require.Equal(t, toolset.New(toolset.Static(m), nil).Definitions(), set.Definitions(), "the tools keep their own names")
-			for _, name := range []string{"execute", "process_output", "process_list", "process_signal", "bash", "run"} {
-				res := set.Call(t.Context(), toolset.Call{Name: name, Arguments: []byte(`{"command":"x"}`)})
-				require.True(t, res.IsError)
-				require.Contains(t, contents(t, res)["error"], "toolset.Options.Names cannot be used: "+tt.want)
-				require.Contains(t, contents(t, res)["error"], "nothing was done")
-			}
-			require.Empty(t, m.starts)
+			_, err := toolset.New(toolset.Static(&fake{}), &toolset.Options{Names: tt.names})
+			require.ErrorContains(t, err, "toolset: new: Options.Names: "+tt.want)
 		})
 	}
 }
@@ -152,7 +153,7 @@ func TestNamesInResults(t *testing.T) {
 		{ended(procmgr.CauseSignal, "SIGKILL"), "x"}, {ended(procmgr.CauseRequest, "SIGKILL"), "x"},
 		{ended(procmgr.CauseShutdown, "SIGKILL"), "x"}, {ended(procmgr.CauseLost, ""), "x"}, {matched, "x"},
 	} {
-		set := toolset.New(toolset.Static(&fake{
+		set := newSet(toolset.Static(&fake{
 			start:  answerStart(tt.out),
 			output: answerOutput(tt.out),
 			list:   func(context.Context) ([]procmgr.Process, error) { return []procmgr.Process{tt.out.Process}, nil },
@@ -177,11 +178,10 @@ func TestNamesInResults(t *testing.T) {
 		}
 	}
 	panics := &fake{start: func(context.Context, procmgr.StartRequest) (procmgr.Output, error) { panic("ouch") }}
-	set := toolset.New(toolset.Static(panics), &toolset.Options{Names: hostNames})
+	set := newSet(toolset.Static(panics), &toolset.Options{Names: hostNames})
 	show("execute", set.Call(t.Context(), toolset.Call{Name: "bash", Arguments: []byte(`{"command":"x"}`)}).Content)
-	for _, m := range []toolset.Resolver{nil, toolset.Static(nil)} {
-		show("execute", toolset.New(m, &toolset.Options{Names: hostNames}).Call(t.Context(), toolset.Call{Name: "bash", Arguments: []byte(`{"command":"x"}`)}).Content)
-	}
+	set = newSet(func(context.Context) (procmgr.Manager, error) { return nil, nil }, &toolset.Options{Names: hostNames})
+	show("execute", set.Call(t.Context(), toolset.Call{Name: "bash", Arguments: []byte(`{"command":"x"}`)}).Content)
 	require.Len(t, seen, len(hostNames))
 	for name, said := range seen {
 		require.True(t, said, "no result names %s", name)

@@ -55,7 +55,7 @@ func TestInboxWait(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
-			set := toolset.New(toolset.Static(m), inboxOptions())
+			set := newSet(toolset.Static(m), inboxOptions())
 			inbox := set.Inbox(ctx, "")
 			woken := make(chan error, 1)
 			go func() { woken <- inbox.Wait(ctx) }() // the test waits for it below
@@ -101,7 +101,7 @@ func TestInboxAfterACrash(t *testing.T) {
 				require.NotEmpty(t, res.Output.Process.ID, res.Content)
 				return res.Output.Process.ID
 			}
-			first := toolset.New(toolset.Static(m), inboxOptions())
+			first := newSet(toolset.Static(m), inboxOptions())
 			inbox := first.Inbox(ctx, "")
 			before := background(first, "exec sleep 1000")
 			timedOut := say(t, first, "execute", `{"command":"exec sleep 1000","timeout":"0s"}`).Report.ProcessID
@@ -113,7 +113,7 @@ func TestInboxAfterACrash(t *testing.T) {
 				require.NoError(t, m.Signal(ctx, id, procmgr.Kill))
 			}
 
-			second := toolset.New(toolset.Static(m), inboxOptions())
+			second := newSet(toolset.Static(m), inboxOptions())
 			inbox = second.Inbox(ctx, cursor)
 			told := func() (ids []string) {
 				n, err := inbox.Pending(ctx)
@@ -131,7 +131,7 @@ func TestInboxAfterACrash(t *testing.T) {
 			require.NoError(t, inbox.Wait(ctx))
 			require.Equal(t, []string{lives}, told())
 
-			third := toolset.New(toolset.Static(m), inboxOptions())
+			third := newSet(toolset.Static(m), inboxOptions())
 			inbox = third.Inbox(ctx, cursor)
 			require.Empty(t, told(), "all was acknowledged")
 		})
@@ -147,7 +147,7 @@ func TestNotifyOnFlood(t *testing.T) {
 				t.Parallel()
 				ctx, cancel := context.WithTimeout(t.Context(), patience)
 				defer cancel()
-				set := toolset.New(toolset.Static(m), &toolset.Options{NoticesInInbox: mode})
+				set := newSet(toolset.Static(m), &toolset.Options{NoticesInInbox: mode})
 				inbox := set.Inbox(ctx, "")
 				// 10,000 lines at a time, for as long as it may run.
 				id := say(t, set, "execute", `{"command":"echo begins; i=0; while [ $i -lt 2000 ]; do seq -f 'error %.0f' 10000; i=$((i+1)); sleep 0.5; done","run_in_background":true,"notify_on":"error 9"}`).Report.ProcessID
@@ -215,7 +215,7 @@ func TestNotifyOnRefused(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			set := toolset.New(toolset.Static(tt.m), tt.opts)
+			set := newSet(toolset.Static(tt.m), tt.opts)
 			res := say(t, set, "execute", arguments(t, "command", "true", "run_in_background", true, "notify_on", tt.on))
 			require.True(t, res.IsError)
 			require.Contains(t, res.Content, tt.want)
@@ -233,7 +233,7 @@ func TestMeanwhileIsClaimed(t *testing.T) {
 	dir := t.TempDir()
 	manager := newHost(t, &proclocal.Options{WorkDir: dir})
 	m := manager.Chat("chat")
-	set := toolset.New(toolset.Static(m), &toolset.Options{})
+	set := newSet(toolset.Static(m), &toolset.Options{})
 	var want, got []string
 	for range 6 {
 		want = append(want, say(t, set, "execute", `{"command":"until [ -e go ]; do sleep 0.01; done","run_in_background":true}`).Report.ProcessID)

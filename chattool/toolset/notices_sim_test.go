@@ -400,7 +400,7 @@ func simulate(most int, mode bool, broken func(teller) teller, seed uint64) erro
 			crash: mode && rng.IntN(2) == 0,
 			fresh: func() teller {
 				if used++; used > len(pool) {
-					pool = append(pool, setTeller{toolset.New(resolve, &toolset.Options{NoticesInInbox: mode})})
+					pool = append(pool, setTeller{newSet(resolve, &toolset.Options{NoticesInInbox: mode})})
 				}
 				if broken == nil {
 					return pool[used-1]

@@ -63,7 +63,7 @@ func TestMeanwhile(t *testing.T) {
 			w := newWorld()
 			m := &view{w, "chat"}
 			for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
-				set := toolset.New(toolset.Static(m), &toolset.Options{Format: format})
+				set := newSet(toolset.Static(m), &toolset.Options{Format: format})
 				l := background(t, w, set, tt.command)
 				require.Empty(t, say(t, set, "process_output", nothing).Report.Meanwhile)
 				w.exit(l, 0)
@@ -100,7 +100,7 @@ func TestMeanwhileIsFolded(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld()
-			set := toolset.New(toolset.Static(&view{w, "chat"}), nil)
+			set := newSet(toolset.Static(&view{w, "chat"}), nil)
 			var want []string
 			for range 20 {
 				l := background(t, w, set, strings.Repeat("c", 500))
@@ -139,7 +139,7 @@ func TestRestartIsTold(t *testing.T) {
 			if tool == "Inbox.Pending" {
 				opts = inboxOptions()
 			}
-			set := toolset.New(toolset.Static(&view{w, "chat"}), opts)
+			set := newSet(toolset.Static(&view{w, "chat"}), opts)
 			inbox := set.Inbox(t.Context(), "")
 			var want, got []string
 			for range 20 {
@@ -173,7 +173,7 @@ func TestRestartIsTold(t *testing.T) {
 func TestMeanwhileRequests(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
-	set := toolset.New(toolset.Static(&view{w, "chat"}), nil)
+	set := newSet(toolset.Static(&view{w, "chat"}), nil)
 	requests := func(tool, arguments string) string {
 		clear(w.asked)
 		say(t, set, tool, arguments)
@@ -206,7 +206,7 @@ func TestNoEvents(t *testing.T) {
 	for _, mode := range []bool{false, true} {
 		w := newWorld()
 		w.silent = true
-		set := toolset.New(toolset.Static(&view{w, "chat"}), &toolset.Options{NoticesInInbox: mode})
+		set := newSet(toolset.Static(&view{w, "chat"}), &toolset.Options{NoticesInInbox: mode})
 		require.NotContains(t, string(set.Definitions()[0].Schema), "notify_on")
 		inbox := set.Inbox(t.Context(), "")
 		res := say(t, set, "execute", `{"command":"x","run_in_background":true}`)
@@ -220,7 +220,7 @@ func TestNoEvents(t *testing.T) {
 		require.Empty(t, n)
 		require.ErrorIs(t, inbox.Wait(t.Context()), errors.ErrUnsupported)
 	}
-	require.Contains(t, string(toolset.New(toolset.Static(&view{newWorld(), "chat"}), nil).Definitions()[0].Schema), "told of the first line")
+	require.Contains(t, string(newSet(toolset.Static(&view{newWorld(), "chat"}), nil).Definitions()[0].Schema), "told of the first line")
 }
 
 // The model is not told of the processes of another chat, of another Set, or of the
@@ -228,7 +228,7 @@ func TestNoEvents(t *testing.T) {
 func TestMeanwhileIsOnesOwn(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
-	set := toolset.New(func(ctx context.Context) (procmgr.Manager, error) {
+	set := newSet(func(ctx context.Context) (procmgr.Manager, error) {
 		return &view{w, ctx.Value(chatKey{}).(string)}, nil
 	}, nil)
 	in := func(chat, tool, arguments string) toolset.Report {
@@ -258,7 +258,7 @@ func TestMeanwhileCounts(t *testing.T) {
 	t.Parallel()
 	for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
 		w := newWorld()
-		set := toolset.New(toolset.Static(&view{w, "chat"}), &toolset.Options{Format: format})
+		set := newSet(toolset.Static(&view{w, "chat"}), &toolset.Options{Format: format})
 		for range 8 {
 			background(t, w, set, strings.Repeat("c", 100)).line = strings.Repeat("l", 60)
 		}
@@ -291,7 +291,7 @@ func TestPromise(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld()
-			set := toolset.New(toolset.Static(&view{w, "chat"}), &toolset.Options{NoticesInInbox: tt.mode})
+			set := newSet(toolset.Static(&view{w, "chat"}), &toolset.Options{NoticesInInbox: tt.mode})
 			var inbox *toolset.Inbox
 			if tt.inbox {
 				inbox = set.Inbox(t.Context(), "")
@@ -322,7 +322,7 @@ func TestOnStart(t *testing.T) {
 	}
 	var got []started
 	m := &fake{}
-	set := toolset.New(toolset.Static(m), &toolset.Options{OnStart: func(ctx context.Context, c toolset.Call, id string) {
+	set := newSet(toolset.Static(m), &toolset.Options{OnStart: func(ctx context.Context, c toolset.Call, id string) {
 		require.Empty(t, m.starts, "before the start")
 		got = append(got, started{ctx.Value(chatKey{}), c, id})
 	}})
@@ -347,7 +347,7 @@ func (p partly) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.
 func TestMeanwhileOnMachinesThatAnswer(t *testing.T) {
 	t.Parallel()
 	m := partly{newHost(t, nil).Chat("chat")}
-	set := toolset.New(toolset.Static(m), nil)
+	set := newSet(toolset.Static(m), nil)
 	end := filepath.Join(t.TempDir(), "end")
 	res := callWith(t, set, "execute", map[string]any{
 		"command": "while [ ! -e '" + end + "' ]; do sleep 0.01; done; exit 3", "run_in_background": true, "notify_on": "x",

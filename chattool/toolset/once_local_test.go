@@ -17,7 +17,7 @@ import (
 func TestCallIDIsNoKey(t *testing.T) {
 	t.Parallel()
 	m := &fake{}
-	set := toolset.New(toolset.Static(m), nil)
+	set := newSet(toolset.Static(m), nil)
 	for range 2 {
 		set.Call(t.Context(), toolset.Call{ID: "call_0", Name: "execute", Arguments: []byte(`{"command":"x"}`)})
 	}
@@ -34,7 +34,7 @@ func TestProcessIDIsTheKey(t *testing.T) {
 	m := manager.Chat("a")
 	byCall := &toolset.Options{ProcessID: func(_ context.Context, c toolset.Call) string { return c.ID }}
 	run := func(opts *toolset.Options, id, command string) (toolset.Result, map[string]any) {
-		res := toolset.New(toolset.Static(m), opts).Call(t.Context(),
+		res := newSet(toolset.Static(m), opts).Call(t.Context(),
 			toolset.Call{ID: id, Name: "execute", Arguments: []byte(arguments(t, "command", command))})
 		return res, contents(t, res)
 	}

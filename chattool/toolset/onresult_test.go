@@ -26,7 +26,7 @@ func TestOnResult(t *testing.T) {
 		got = append(got, told{ctx.Value(chatKey{}), c, r})
 	}
 	m := &fake{}
-	set := toolset.New(toolset.Static(m), &toolset.Options{OnResult: tell})
+	set := newSet(toolset.Static(m), &toolset.Options{OnResult: tell})
 	ctx := context.WithValue(t.Context(), chatKey{}, "a")
 	calls := []toolset.Call{
 		{ID: "1", Name: "execute", Arguments: json.RawMessage(`{"command":"x"}`)},
@@ -49,7 +49,7 @@ func TestOnResult(t *testing.T) {
 	})
 
 	t.Run("one that panics", func(t *testing.T) {
-		set := toolset.New(toolset.Static(&fake{}), &toolset.Options{OnResult: func(context.Context, toolset.Call, toolset.Result) { panic("oh") }})
+		set := newSet(toolset.Static(&fake{}), &toolset.Options{OnResult: func(context.Context, toolset.Call, toolset.Result) { panic("oh") }})
 		res := set.Call(ctx, calls[0])
 		require.False(t, res.IsError, res.Content)
 		require.NotEmpty(t, res.Content)
@@ -90,7 +90,7 @@ func TestShows(t *testing.T) {
 				return out, nil
 			}}
 			var got toolset.Result
-			set := toolset.New(toolset.Static(m), &toolset.Options{
+			set := newSet(toolset.Static(m), &toolset.Options{
 				Limit: tt.limit, Format: tt.format,
 				OnResult: func(_ context.Context, _ toolset.Call, r toolset.Result) { got = r },
 			})

@@ -23,8 +23,12 @@ import (
 // [Set.Definitions] also calls it, once, with a context that has no values.
 type Resolver func(ctx context.Context) (procmgr.Manager, error)
 
-// Static returns a Resolver that always names m.
+// Static returns a Resolver that always names m. If m is nil, so is the Resolver, and
+// [New] fails.
 func Static(m procmgr.Manager) Resolver {
+	if isNil(m) {
+		return nil
+	}
 	return func(context.Context) (procmgr.Manager, error) { return m, nil }
 }
 
@@ -43,7 +47,7 @@ type Options struct {
 	// Limit is how long a result may be, however much a model asks for; see
 	// [headtail.Limits]. Its Bytes count the result as the model reads it: in
 	// JSON a line end is two bytes and a NUL six. Without max_output a result has
-	// 8,000 tokens, or fewer if Limit allows fewer.
+	// 8,000 tokens, or fewer if Limit allows fewer. It cannot be negative.
 	Limit headtail.Limits
 	// Whole makes every result have the output itself: not only what differs from that
 	// of an earlier run, or one line if a read shows nothing new again. A host that takes
@@ -55,8 +59,7 @@ type Options struct {
 	Files FileTools
 	// Names maps this package's names of the tools to the host's, such as
 	// {"execute": "bash"}. A tool that is not in it keeps its name. If a name is
-	// unknown, empty or given twice, every call is refused with an error that says what
-	// is wrong.
+	// unknown, empty or given twice, New fails.
 	Names map[string]string
 	// Shell is the base name of the shell that runs the commands, such as
 	// "bash" or "sh", if [procmgr.Manager].Describe cannot tell. The description of

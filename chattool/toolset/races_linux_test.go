@@ -122,7 +122,7 @@ func TestHeldRandomArguments(t *testing.T) {
 	var wg sync.WaitGroup
 	for caller := range callers {
 		m := manager.Chat("chat-" + strconv.Itoa(caller))
-		set := toolset.New(toolset.Static(m), &toolset.Options{Input: caller%2 == 0, DefaultTimeout: time.Second, MaxTimeout: time.Second})
+		set := newSet(toolset.Static(m), &toolset.Options{Input: caller%2 == 0, DefaultTimeout: time.Second, MaxTimeout: time.Second})
 		r := rand.New(rand.NewPCG(seed, uint64(caller)))
 		wg.Go(func() {
 			var known []string

@@ -25,7 +25,7 @@ func TestLocalRedacted(t *testing.T) {
 		WorkDir: dir,
 		Redact:  []proclocal.Secret{{Name: "GITHUB_TOKEN", Value: token}, {Name: "B 100%", Value: "other-16C7e42F292c6912"}},
 	})
-	l := &local{t: t, dir: dir, set: toolset.New(toolset.Static(host.Chat("chat")), nil)}
+	l := &local{t: t, dir: dir, set: newSet(toolset.Static(host.Chat("chat")), nil)}
 	const one = "The value of GITHUB_TOKEN is masked in the output, not in files: commands see what is really there."
 	got := l.call(t.Context(), "execute", "command", "head -n 1 .env; tail -n 1 .env")
 	require.Equal(t, "A=[withheld: GITHUB_TOKEN]\nC=[withheld: GITHUB_TOKEN]\n", got["output"])

@@ -41,7 +41,7 @@ func TestDenied(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			set := toolset.New(resolver, nil)
+			set := newSet(resolver, nil)
 			for tool, arguments := range anyCall {
 				res := set.Call(t.Context(), toolset.Call{Name: tool, Arguments: []byte(arguments)})
 				got := contents(t, res)
@@ -67,7 +67,7 @@ func TestUnsupported(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			set := toolset.New(resolver, &toolset.Options{Input: true})
+			set := newSet(resolver, &toolset.Options{Input: true})
 			for tool, arguments := range map[string]string{
 				"execute":        `{"command":"x"}`,
 				"process_output": `{"process_id":"x"}`,
@@ -91,7 +91,7 @@ func TestUnsupported(t *testing.T) {
 func TestNoInputIsAdvised(t *testing.T) {
 	t.Parallel()
 	var m procmgr.Manager
-	set := toolset.New(func(context.Context) (procmgr.Manager, error) { return m, nil }, &toolset.Options{Input: true})
+	set := newSet(func(context.Context) (procmgr.Manager, error) { return m, nil }, &toolset.Options{Input: true})
 	asks := running("p1", "Proceed? [y/N] ")
 	asks.Process.Stdin, asks.Process.Elapsed = procmgr.StdinPipe, time.Minute
 	advised := func() bool {
@@ -215,7 +215,7 @@ func TestRemoteStartThatRanNothing(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			set := toolset.New(toolset.Static(chatOf(t, tt.url, &tt.opts)), nil)
+			set := newSet(toolset.Static(chatOf(t, tt.url, &tt.opts)), nil)
 			res := set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x"}`)})
 			got := contents(t, res)
 			require.True(t, res.IsError)
@@ -234,7 +234,7 @@ func TestRemoteStartThatRanNothing(t *testing.T) {
 func TestStopBeforeAnythingWasSent(t *testing.T) {
 	t.Parallel()
 	nobody := refusing(t)
-	set := toolset.New(toolset.Static(chatOf(t, nobody, &prochttp.ClientOptions{Retry: time.Hour})), nil)
+	set := newSet(toolset.Static(chatOf(t, nobody, &prochttp.ClientOptions{Retry: time.Hour})), nil)
 	for _, tt := range []struct {
 		name    string
 		context func(context.Context) (context.Context, context.CancelFunc)

@@ -52,7 +52,7 @@ func TestStopBeforeTheStartArrives(t *testing.T) {
 	t.Parallel()
 	host := newHost(t, nil)
 	late := newLate()
-	l := &local{t: t, set: toolset.New(toolset.Static(remote(t, host, nil, &prochttp.ClientOptions{Transport: late})), nil)}
+	l := &local{t: t, set: newSet(toolset.Static(remote(t, host, nil, &prochttp.ClientOptions{Transport: late})), nil)}
 	file := filepath.Join(t.TempDir(), "ran")
 	ctx, stop := context.WithCancel(t.Context())
 	go func() {
@@ -81,7 +81,7 @@ func TestDeadlineBeforeTheStartArrives(t *testing.T) {
 	var got map[string]any
 	for d, sent := 200*time.Millisecond, false; !sent; d *= 4 { // a busy machine may not have sent it by then
 		late = newLate()
-		l = &local{t: t, set: toolset.New(toolset.Static(remote(t, host, nil, &prochttp.ClientOptions{Transport: late})), nil)}
+		l = &local{t: t, set: newSet(toolset.Static(remote(t, host, nil, &prochttp.ClientOptions{Transport: late})), nil)}
 		ctx, cancel := context.WithTimeout(t.Context(), d)
 		got = l.call(ctx, "execute", "command", "echo done; exit 3", "timeout", "1h")
 		cancel()
@@ -106,7 +106,7 @@ func TestDeadlineBeforeTheStartArrives(t *testing.T) {
 func TestDeadlineOfARemoteCommand(t *testing.T) {
 	t.Parallel()
 	host := newHost(t, nil)
-	l := &local{t: t, set: toolset.New(toolset.Static(remote(t, host, nil, nil)), nil)}
+	l := &local{t: t, set: newSet(toolset.Static(remote(t, host, nil, nil)), nil)}
 	var got map[string]any
 	for d := 200 * time.Millisecond; got["state"] == nil; d *= 4 { // a busy machine may not have begun by then
 		ctx, cancel := context.WithTimeout(t.Context(), d)
@@ -136,7 +136,7 @@ func TestStopOfARemoteCommand(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	}()
-	l := &local{t: t, set: toolset.New(toolset.Static(chat), nil)}
+	l := &local{t: t, set: newSet(toolset.Static(chat), nil)}
 	got := l.call(ctx, "execute", "command", "exec sleep 1000", "timeout", "1h")
 	require.Equal(t, "the call was canceled; the command was stopped", got["error"])
 	require.Equal(t, "exited", got["state"])
@@ -171,7 +171,7 @@ func TestStopAfterARestart(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	l := &local{t: t, set: toolset.New(toolset.Static(chatOf(t, server.URL, nil)), fixed())}
+	l := &local{t: t, set: newSet(toolset.Static(chatOf(t, server.URL, nil)), fixed())}
 	got := l.call(ctx, "execute", "command", "true", "timeout", "1h")
 	require.Equal(t, "the call was canceled; it is unknown whether the command ran; check what it would have changed before running it again", got["error"])
 	require.Equal(t, "p1", got["process_id"])

@@ -10,7 +10,7 @@ import (
 )
 
 func TestSchemaMap(t *testing.T) {
-	for _, def := range toolset.New(nil, &toolset.Options{Input: true}).Definitions() {
+	for _, def := range newSet(nowhere, &toolset.Options{Input: true}).Definitions() {
 		var plain map[string]any
 		require.NoError(t, json.Unmarshal(def.Schema, &plain))
 		require.Equal(t, plain, def.SchemaMap())
@@ -22,7 +22,7 @@ func TestSchemaMap(t *testing.T) {
 
 // A model that is held to a strict schema sends null for what it leaves out.
 func TestNullIsLeftOut(t *testing.T) {
-	set := toolset.New(toolset.Static(newHost(t, nil).Chat("a")), &toolset.Options{Input: true})
+	set := newSet(toolset.Static(newHost(t, nil).Chat("a")), &toolset.Options{Input: true})
 	for _, def := range set.Definitions() {
 		if def.Name != "execute" {
 			continue

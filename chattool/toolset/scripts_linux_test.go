@@ -229,7 +229,7 @@ func randomScripts(t *testing.T, n int) {
 	var wg sync.WaitGroup
 	for caller := range callers {
 		m := manager.Chat("chat-" + strconv.Itoa(caller))
-		set := toolset.New(toolset.Static(m), nil)
+		set := newSet(toolset.Static(m), nil)
 		wg.Go(func() {
 			for i := caller; i < n && !t.Failed(); i += callers {
 				s := scripter{Rand: rand.New(rand.NewPCG(seed, uint64(i)))}

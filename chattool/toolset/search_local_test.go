@@ -19,7 +19,7 @@ func TestWaitForOfRealOutput(t *testing.T) {
 	for name, m := range map[string]procmgr.Manager{"local": host.Chat("local"), "remote": remote(t, host, nil, nil)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := &local{t: t, set: toolset.New(toolset.Static(m), nil)}
+			l := &local{t: t, set: newSet(toolset.Static(m), nil)}
 			got := l.call(t.Context(), "execute", "command", "seq 100000; echo 'server: ready'; exec sleep 1000", "run_in_background", true)
 			id := got["process_id"].(string)
 			got = l.call(t.Context(), "process_output", "process_id", id, "wait_for", "Ready|ready", "wait_timeout", "30s")

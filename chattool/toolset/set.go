@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/xerrors"
+
 	"github.com/toolproc/toolproc/chattool/arguments"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/procmgr"
@@ -15,8 +17,7 @@ import (
 // A Set is the four tools, or five with Options.Input. It is safe for concurrent use.
 type Set struct {
 	kit
-	mistake error  // in Options.Names; if it is set, every call is refused
-	tools   []tool // in the order of Definitions; never changed
+	tools []tool // in the order of Definitions; never changed
 }
 
 // A kit is what the tools of a Set work with. It knows none of them.
@@ -39,14 +40,24 @@ type tool struct {
 }
 
 // New returns the tools, which run on the managers that the resolver returns.
-// opts may be nil, and is copied.
-func New(managers Resolver, opts *Options) *Set {
+// opts may be nil, and is copied. It is an error if managers is nil, as that of
+// Static(nil) is, or if a field of opts says that it cannot have its value.
+func New(managers Resolver, opts *Options) (*Set, error) {
 	s := &Set{kit: kit{managers: managers, opts: opts.withDefaults()}}
+	if managers == nil {
+		return nil, xerrors.New("toolset: new: no process manager: the Resolver is nil, as that of Static(nil) is")
+	}
+	if s.opts.Limit.Bytes < 0 || s.opts.Limit.Line < 0 {
+		return nil, xerrors.New("toolset: new: Options.Limit is negative, and a result needs a limit; leave it out for the default")
+	}
 	own := ownNames
 	if s.opts.Input {
 		own.input = ownInput
 	}
-	s.names, s.mistake = own.rename(s.opts.Names)
+	if err := arguments.Rename(s.opts.Names, &own.execute, &own.output, &own.list, &own.signal, &own.input); err != nil {
+		return nil, xerrors.Errorf("toolset: new: Options.Names: %w", err)
+	}
+	s.names = own
 	s.opts.Names = nil
 	s.ledger.Managers, s.ledger.SetID, s.ledger.OutputTool = managers, procmgr.NewID(), s.names.output
 	s.machines.shell = s.opts.Shell
@@ -81,7 +92,7 @@ func New(managers Resolver, opts *Options) *Set {
 	if s.opts.Input {
 		define(s.names.input, inputDescription, inputArgs{}, false, s.input)
 	}
-	return s
+	return s, nil
 }
 
 // Definitions returns the tools for a model's provider: execute,
@@ -167,9 +178,6 @@ func (s *Set) carryOut(ctx context.Context, c Call) (res Result) {
 		}
 		s.tellHost(ctx, c, res)
 	}()
-	if s.mistake != nil {
-		return s.finish(ctx, &t, refuse("the tools are set up wrongly, so nothing was done: toolset.Options.Names cannot be used: %s. Tell the user", words(s.mistake)))
-	}
 	for _, tool := range s.tools {
 		if tool.def.Name == c.Name {
 			return s.finish(ctx, &t, tool.run(ctx, c, &t))

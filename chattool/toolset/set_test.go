@@ -22,17 +22,17 @@ func TestResolver(t *testing.T) {
 		resolver toolset.Resolver
 		want     string
 	}{
-		{"none", nil, "no process manager is set up"},
 		{"error", func(context.Context) (procmgr.Manager, error) { return nil, errors.New("the workspace is stopped") }, "the workspace is stopped"},
-		{"nil", toolset.Static(nil), "there is no process manager for this chat"},
-		{"nil pointer", toolset.Static((*fake)(nil)), "the tool failed unexpectedly"},
+		{"nil", func(context.Context) (procmgr.Manager, error) { return nil, nil }, "there is no process manager for this chat"},
+		{"nil pointer", func(context.Context) (procmgr.Manager, error) { return (*fake)(nil), nil }, "there is no process manager for this chat"},
 		{"panic", func(context.Context) (procmgr.Manager, error) { panic("lost my head") }, "lost my head"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for tool, arguments := range anyCall {
-				res := toolset.New(tt.resolver, nil).Call(t.Context(), toolset.Call{Name: tool, Arguments: json.RawMessage(arguments)})
+				res := newSet(tt.resolver, nil).Call(t.Context(), toolset.Call{Name: tool, Arguments: json.RawMessage(arguments)})
 				require.True(t, res.IsError)
 				require.Contains(t, contents(t, res)["error"], tt.want)
+				require.NotContains(t, res.Content, "may have started")
 			}
 		})
 	}
@@ -41,7 +41,7 @@ func TestResolver(t *testing.T) {
 func TestResolverIsAskedAtEveryCall(t *testing.T) {
 	t.Parallel()
 	managers := map[any]*fake{"a": {}, "b": {}}
-	set := toolset.New(func(ctx context.Context) (procmgr.Manager, error) { return managers[ctx.Value(chatKey{})], nil }, nil)
+	set := newSet(func(ctx context.Context) (procmgr.Manager, error) { return managers[ctx.Value(chatKey{})], nil }, nil)
 	for _, chat := range []string{"a", "b", "b"} {
 		ctx := context.WithValue(t.Context(), chatKey{}, chat)
 		set.Call(ctx, toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x"}`)})
@@ -89,7 +89,7 @@ func TestOptionsAreCopied(t *testing.T) {
 	t.Parallel()
 	m := &fake{}
 	opts := &toolset.Options{DefaultTimeout: time.Second}
-	set := toolset.New(toolset.Static(m), opts)
+	set := newSet(toolset.Static(m), opts)
 	opts.DefaultTimeout = time.Minute
 	set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x"}`)})
 	require.Equal(t, time.Second, m.starts[0].Wait)
@@ -108,7 +108,7 @@ func TestErrorsAreShort(t *testing.T) {
 
 func TestConcurrentUse(t *testing.T) {
 	t.Parallel()
-	set := toolset.New(toolset.Static(&fake{}), nil)
+	set := newSet(toolset.Static(&fake{}), nil)
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {

@@ -61,13 +61,12 @@ func TestDescribedShell(t *testing.T) {
 		{"panics", toolset.Static(&shelled{fake: &fake{}, panic: true}), nil, someShell},
 		{"the resolver fails", func(context.Context) (procmgr.Manager, error) { return nil, errors.New("no chat") }, nil, someShell},
 		{"the resolver panics", func(ctx context.Context) (procmgr.Manager, error) { return ctx.Value(chatKey{}).(procmgr.Manager), nil }, nil, someShell},
-		{"no manager", toolset.Static(nil), nil, someShell},
-		{"no resolver", nil, nil, someShell},
+		{"no manager", func(context.Context) (procmgr.Manager, error) { return nil, nil }, nil, someShell},
 		{"said", told("bash"), &toolset.Options{Shell: "sh"}, dashShell},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			set := toolset.New(tt.resolver, tt.opts)
+			set := newSet(tt.resolver, tt.opts)
 			first := described(set)
 			require.Contains(t, first, tt.want)
 			require.Equal(t, first, described(set))
@@ -84,20 +83,20 @@ func TestDescribedSandbox(t *testing.T) {
 	m := &shelled{fake: &fake{}, name: "bash", rules: &procmgr.SandboxRules{Write: []string{"/work"}, NoNetwork: true}}
 	const rules = " use workdir. Commands may write below /work and in $TMPDIR only, and have no network. "
 	for _, opts := range []*toolset.Options{nil, {Shell: "sh"}, {Input: true}} {
-		set := toolset.New(toolset.Static(m), opts)
+		set := newSet(toolset.Static(m), opts)
 		require.Contains(t, described(set), rules)
 		for _, def := range set.Definitions() {
 			require.NotContains(t, def.Description, "{rules}")
 		}
 	}
-	require.Contains(t, described(toolset.New(toolset.Static(&shelled{fake: &fake{}}), nil)), "use workdir. No terminal")
+	require.Contains(t, described(newSet(toolset.Static(&shelled{fake: &fake{}}), nil)), "use workdir. No terminal")
 }
 
 // Managers are asked once, and what is known does not change.
 func TestShellIsAskedOnce(t *testing.T) {
 	t.Parallel()
 	m := &shelled{fake: &fake{}, name: "bash"}
-	set := toolset.New(toolset.Static(m), nil)
+	set := newSet(toolset.Static(m), nil)
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
@@ -120,7 +119,7 @@ func TestShellIsAskedOnce(t *testing.T) {
 func TestShellOfTheFirstCall(t *testing.T) {
 	t.Parallel()
 	managers := map[any]*shelled{"a": {fake: &fake{}, name: "sh"}, "b": {fake: &fake{}, name: "bash"}}
-	set := toolset.New(func(ctx context.Context) (procmgr.Manager, error) {
+	set := newSet(func(ctx context.Context) (procmgr.Manager, error) {
 		m, ok := managers[ctx.Value(chatKey{})]
 		if !ok {
 			return nil, errors.New("the call belongs to no chat")
@@ -140,7 +139,7 @@ func TestShellIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	m := &slowShell{shelled: shelled{fake: &fake{}, name: "sh"}, stopped: cancel}
-	set := toolset.New(toolset.Static(m), &toolset.Options{})
+	set := newSet(toolset.Static(m), &toolset.Options{})
 	call := toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"command":"make &>log"}`)}
 	set.Call(ctx, call)
 	require.NotContains(t, set.Call(t.Context(), call).Content, "process_id")
@@ -168,7 +167,7 @@ func TestShellOfAStuckResolver(t *testing.T) {
 	t.Parallel()
 	stuck := make(chan struct{})
 	returned := make(chan struct{})
-	set := toolset.New(func(context.Context) (procmgr.Manager, error) {
+	set := newSet(func(context.Context) (procmgr.Manager, error) {
 		defer close(returned)
 		<-stuck
 		return &shelled{fake: &fake{}, name: "sh"}, nil
@@ -195,5 +194,5 @@ func TestShellOverHTTP(t *testing.T) {
 	chat := remote(t, l, nil, nil)
 	_, err := chat.Describe(t.Context()) // the first answer may take longer than a Set waits
 	require.NoError(t, err)
-	require.Contains(t, described(toolset.New(toolset.Static(chat), nil)), dashShell)
+	require.Contains(t, described(newSet(toolset.Static(chat), nil)), dashShell)
 }

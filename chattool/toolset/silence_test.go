@@ -67,7 +67,7 @@ type poller struct {
 func newPoller(t *testing.T, q *quiet, opts toolset.Options) *poller {
 	q.began = time.Now()
 	m := &fake{output: q.output}
-	return &poller{t, m, toolset.New(toolset.Static(m), &opts)}
+	return &poller{t, m, newSet(toolset.Static(m), &opts)}
 }
 
 func (r *poller) read(pairs ...any) (res toolset.Result, took time.Duration) {

@@ -146,7 +146,7 @@ func definitionsText(t testing.TB) string {
 		Parameters  json.RawMessage `json:"parameters"`
 	}
 	var all []function
-	for _, def := range toolset.New(nil, &toolset.Options{Shell: "bash"}).Definitions() {
+	for _, def := range newSet(nowhere, &toolset.Options{Shell: "bash"}).Definitions() {
 		all = append(all, function{def.Name, def.Description, def.Schema})
 	}
 	var b bytes.Buffer
@@ -182,7 +182,7 @@ func shortTexts(t testing.TB) (texts []string) {
 		for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
 			opts := fixed()
 			opts.Format = format
-			texts = append(texts, toolset.New(toolset.Static(m), opts).Call(t.Context(), call).Content)
+			texts = append(texts, newSet(toolset.Static(m), opts).Call(t.Context(), call).Content)
 		}
 	}
 	return texts

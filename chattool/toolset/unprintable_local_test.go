@@ -30,7 +30,7 @@ func TestLocalUnprintable(t *testing.T) {
 			t.Parallel()
 			chat := newHost(t, &proclocal.Options{}).Chat("a")
 			for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
-				set := toolset.New(toolset.Static(chat), &toolset.Options{Format: format})
+				set := newSet(toolset.Static(chat), &toolset.Options{Format: format})
 				res := set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(arguments(t, "command", tt.command))})
 				require.Equal(t, tt.output, *res.Report.Output)
 				require.Equal(t, tt.note, strings.Join(res.Report.Notes, ". "))

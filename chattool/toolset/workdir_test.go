@@ -50,7 +50,7 @@ func TestWorkDirIsTold(t *testing.T) {
 	t.Parallel()
 	for _, chat := range []string{"", "chat-1"} {
 		t.Run("chat "+chat, func(t *testing.T) {
-			walk(t.Context(), t, toolset.New(toolset.Static(placed(chat, "")), nil),
+			walk(t.Context(), t, newSet(toolset.Static(placed(chat, "")), nil),
 				step{"process_list", `{}`, ""},
 				step{"execute", `{"command":"x"}`, "/home"},
 				step{"execute", `{"command":"x"}`, ""},
@@ -67,13 +67,13 @@ func TestWorkDirIsTold(t *testing.T) {
 		})
 	}
 	t.Run("the first result is of process_output", func(t *testing.T) {
-		walk(t.Context(), t, toolset.New(toolset.Static(placed("chat-1", "")), nil),
+		walk(t.Context(), t, newSet(toolset.Static(placed("chat-1", "")), nil),
 			step{"process_output", `{"process_id":"a"}`, "/home"},
 			step{"execute", `{"command":"x"}`, ""},
 		)
 	})
 	t.Run("no directory known", func(t *testing.T) {
-		walk(t.Context(), t, toolset.New(toolset.Static(&fake{}), nil), step{"execute", `{"command":"x"}`, ""})
+		walk(t.Context(), t, newSet(toolset.Static(&fake{}), nil), step{"execute", `{"command":"x"}`, ""})
 	})
 }
 
@@ -88,7 +88,7 @@ type odd struct {
 func TestWorkDirIsToldToEachChat(t *testing.T) {
 	t.Parallel()
 	type key struct{}
-	set := toolset.New(func(ctx context.Context) (procmgr.Manager, error) {
+	set := newSet(func(ctx context.Context) (procmgr.Manager, error) {
 		return ctx.Value(key{}).(func() procmgr.Manager)(), nil
 	}, nil)
 	in := func(manager func() procmgr.Manager) context.Context {
@@ -118,7 +118,7 @@ func TestPassedOverIsTold(t *testing.T) {
 	const why = "no such directory: /srv/app"
 	const note = "The working directory is /home: the one that was set up cannot be used (" + why + ")."
 	m := placed("a", why)
-	set := toolset.New(toolset.Static(m), nil)
+	set := newSet(toolset.Static(m), nil)
 	for i, tt := range []struct{ arguments, workdir, note string }{
 		{`{"command":"x"}`, "/home", note},
 		{`{"command":"x"}`, "", ""},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -52,10 +53,13 @@ func newSession(id acp.SessionId, dir string, model endpoint, conn *acp.AgentSid
 	s.turns, s.endTurns = context.WithCancel(context.Background())
 	list := policy.NewAllowList(policy.ReadOnly(), s.ask)
 	list.WorkDir = dir
-	s.tools = toolset.New(toolset.Static(s.manager), &toolset.Options{
+	s.tools, err = toolset.New(toolset.Static(s.manager), &toolset.Options{
 		Approve: list.Approve,
 		OnStart: func(ctx context.Context, _ toolset.Call, process string) { s.now.follow(ctx, process) },
 	})
+	if err != nil {
+		return nil, errors.Join(err, local.Close())
+	}
 	s.messages = []any{message{Role: "system", Content: system}}
 	return s, nil
 }

@@ -72,7 +72,11 @@ func ExampleSet_FileTools() {
 	}
 	defer files.Close()
 	fileSet := filetool.New(files, nil) // it remembers what this chat has read
-	set := toolset.New(toolset.Static(manager.Chat("chat-1")), &toolset.Options{Files: fileSet.FileTools()})
+	set, err := toolset.New(toolset.Static(manager.Chat("chat-1")), &toolset.Options{Files: fileSet.FileTools()})
+	if err != nil {
+		log.Print(err)
+		return
+	}
 	defs := slices.Concat(set.Definitions(), fileSet.Definitions())
 
 	for _, def := range defs {

@@ -32,7 +32,10 @@ func serveKept(ctx context.Context, keeper, workDir string, local proclocal.Opti
 		return err
 	}
 	gone := new(atomic.Bool)
-	s := newServerWith(kept{k, gone}, stdioChat, opts, log)
+	s, err := newServerWith(kept{k, gone}, stdioChat, opts, log)
+	if err != nil {
+		return err
+	}
 	s.dir = workDir
 	return serveStdio(ctx, s, func() { gone.Store(true) })
 }

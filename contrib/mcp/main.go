@@ -130,7 +130,10 @@ func run(args []string) (err error) {
 	defer func() { err = errors.Join(err, local.Close()) }() // ends the processes that still run
 
 	if *listen == "" {
-		s := newServerWith(local, stdioChat, opts, log)
+		s, err := newServerWith(local, stdioChat, opts, log)
+		if err != nil {
+			return err
+		}
 		s.dir = dir
 		return serveStdio(ctx, s, func() {})
 	}
@@ -138,7 +141,10 @@ func run(args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	s := newServerWith(local, httpChat, opts, log)
+	s, err := newServerWith(local, httpChat, opts, log)
+	if err != nil {
+		return err
+	}
 	s.dir = dir
 	return serveHTTP(ctx, s, local, *listen, token, *idle)
 }

@@ -133,7 +133,16 @@ func connect(t *testing.T, transport mcp.Transport) *client {
 // newServer returns a server with the default options, whose calls wait for maxWait at
 // most.
 func newServer(host procmgr.Host, chatID func(sessionID string) string, maxWait time.Duration, log *slog.Logger) *server {
-	return newServerWith(host, chatID, toolset.Options{MaxTimeout: maxWait}, log)
+	return serverWith(host, chatID, toolset.Options{MaxTimeout: maxWait}, log)
+}
+
+// serverWith is newServerWith with options that New takes.
+func serverWith(host procmgr.Host, chatID func(sessionID string) string, opts toolset.Options, log *slog.Logger) *server {
+	s, err := newServerWith(host, chatID, opts, log)
+	if err != nil {
+		panic(err)
+	}
+	return s
 }
 
 // inMemory connects a client in this process. It stands for a client over

@@ -69,9 +69,9 @@ type chatKey struct{}
 
 // newServerWith returns a server with options of the tools, whose sessions run their
 // commands on host. chatID returns the ID of a session's chat; see stdioChat and httpChat.
-func newServerWith(host procmgr.Host, chatID func(sessionID string) string, opts toolset.Options, log *slog.Logger) *server {
+func newServerWith(host procmgr.Host, chatID func(sessionID string) string, opts toolset.Options, log *slog.Logger) (s *server, err error) {
 	_, outlives := host.(kept)
-	s := &server{host: host, kept: outlives, chatID: chatID, log: log, taskWait: taskWait, chats: make(map[*mcp.ServerSession]*chat)}
+	s = &server{host: host, kept: outlives, chatID: chatID, log: log, taskWait: taskWait, chats: make(map[*mcp.ServerSession]*chat)}
 	lifetime := "end with the session."
 	if s.kept {
 		lifetime = "outlive the session, and process_list shows those of the sessions before."
@@ -93,7 +93,10 @@ func newServerWith(host procmgr.Host, chatID func(sessionID string) string, opts
 	opts.Shell = machine.Shell
 	// The ID is known before the command starts, so that progress can use it.
 	opts.ProcessID = func(_ context.Context, c toolset.Call) string { return c.ID }
-	s.tools = toolset.New(resolve, &opts)
+	s.tools, err = toolset.New(resolve, &opts)
+	if err != nil {
+		return nil, err
+	}
 	for _, def := range s.tools.Definitions() {
 		s.mcp.AddTool(&mcp.Tool{
 			Name:        def.Name,
@@ -102,7 +105,7 @@ func newServerWith(host procmgr.Host, chatID func(sessionID string) string, opts
 			Annotations: annotations[def.Name],
 		}, s.call)
 	}
-	return s
+	return s, nil
 }
 
 // resolve returns the Manager of the chat that call has put into the context.

@@ -230,7 +230,7 @@ func TestTaskApproved(t *testing.T) {
 		t.Run(way.name, func(t *testing.T) {
 			t.Parallel()
 			local, dir := newLocal(t)
-			s := newServerWith(local, way.chatID, toolset.Options{MaxTimeout: maxWait, Approve: approve}, quiet)
+			s := serverWith(local, way.chatID, toolset.Options{MaxTimeout: maxWait, Approve: approve}, quiet)
 			c := connectTasksWith(t, way.dial(t, s), &mcp.ClientOptions{
 				Capabilities: announced(),
 				ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {

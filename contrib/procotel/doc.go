@@ -5,7 +5,7 @@
 //	telemetry, err := procotel.New(nil) // the global providers
 //	manager, err := proclocal.New(&proclocal.Options{Metrics: telemetry.LocalMetrics()})
 //	host := telemetry.Host(manager)
-//	set := toolset.New(toolset.Static(host.Chat("c1")), &toolset.Options{Intercept: telemetry.Call})
+//	set, err := toolset.New(toolset.Static(host.Chat("c1")), &toolset.Options{Intercept: telemetry.Call})
 //	…
 //	manager.Close()
 //	telemetry.Close() // then shut the providers down

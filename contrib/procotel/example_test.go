@@ -32,7 +32,11 @@ func ExampleNew() {
 	}
 	defer manager.Close() // also if something fails before the Close below
 	host := telemetry.Host(manager)
-	set := toolset.New(toolset.Static(host.Chat("chat-1")), &toolset.Options{Intercept: telemetry.Call})
+	set, err := toolset.New(toolset.Static(host.Chat("chat-1")), &toolset.Options{Intercept: telemetry.Call})
+	if err != nil {
+		log.Print(err)
+		return
+	}
 
 	set.Call(ctx, toolset.Call{Name: "execute", Arguments: []byte(`{"command":"exit 3"}`)})
 

@@ -144,7 +144,8 @@ func TestOneTraceOverTwoMachines(t *testing.T) {
 	client, err := prochttp.NewClient(url, &prochttp.ClientOptions{Token: "t", Inject: procotel.Inject})
 	require.NoError(t, err)
 	defer func() { _ = client.Close() }()
-	set := toolset.New(toolset.Static(client.Chat("chat 1")), &toolset.Options{Intercept: here.Call})
+	set, err := toolset.New(toolset.Static(client.Chat("chat 1")), &toolset.Options{Intercept: here.Call})
+	require.NoError(t, err)
 
 	ctx, turn := agent.Tracer("test").Start(t.Context(), "turn")
 	call := func(command string, background bool) toolset.Result {
@@ -324,7 +325,8 @@ func TestToolErrors(t *testing.T) {
 	local, err := proclocal.New(nil)
 	require.NoError(t, err)
 	defer func() { _ = local.Close() }()
-	set := toolset.New(toolset.Static(local), &toolset.Options{Intercept: telemetry.Call})
+	set, err := toolset.New(toolset.Static(local), &toolset.Options{Intercept: telemetry.Call})
+	require.NoError(t, err)
 	require.True(t, set.Call(t.Context(), toolset.Call{Name: strings.Repeat("x", 1000) + "\xff"}).IsError)
 	require.True(t, set.Call(t.Context(), toolset.Call{Name: "process_output", Arguments: []byte(`{"process_id":"nobody"}`)}).IsError)
 	require.False(t, set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"exit 1"}`)}).IsError)

@@ -40,7 +40,11 @@ func ExampleNew() {
 	_, fragment, _ := strings.Cut(view.URL(server.URL+"/procs/"), "#")
 	fmt.Println("a person opens the page with", fragment)
 
-	tools := toolset.New(toolset.Static(manager.Chat("greetings")), &toolset.Options{OnResult: view.Result})
+	tools, err := toolset.New(toolset.Static(manager.Chat("greetings")), &toolset.Options{OnResult: view.Result})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	res := tools.Call(ctx, toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"command":"echo hello"}`)})
 
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/procs/"+res.Output.Process.ID+"/output", nil)
@@ -80,7 +84,11 @@ func ExampleServe() {
 		return
 	}
 	defer page.Close()
-	tools := toolset.New(toolset.Static(manager.Chat("chat-1")), &toolset.Options{OnResult: page.View.Result})
+	tools, err := toolset.New(toolset.Static(manager.Chat("chat-1")), &toolset.Options{OnResult: page.View.Result})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	fmt.Println("processes:", page.URL[:len("http://127.0.0.1:")])
 
 	res := tools.Call(ctx, toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"command":"echo hello"}`)})

@@ -148,7 +148,8 @@ func TestFiftyPages(t *testing.T) {
 	l := newLocal(t)
 	c := counting{host: l, waits: new(atomic.Int64), most: new(atomic.Int64), signals: new(atomic.Int64)}
 	v, base := serve(t, c, &procview.Options{Token: token})
-	set := toolset.New(toolset.Static(l.Chat("a")), &toolset.Options{OnResult: v.Result})
+	set, err := toolset.New(toolset.Static(l.Chat("a")), &toolset.Options{OnResult: v.Result})
+	require.NoError(t, err)
 	stop := filepath.Join(t.TempDir(), "stop")
 	res := set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(fmt.Sprintf(`{"command":"echo begin; while [ ! -e %s ]; do sleep 0.02; done; echo bye; exit 7","run_in_background":true}`, stop))})
 	id := res.Output.Process.ID
@@ -195,7 +196,8 @@ func TestStream(t *testing.T) {
 	t.Parallel()
 	l := newLocal(t)
 	v, base := serve(t, l, &procview.Options{Token: token})
-	set := toolset.New(toolset.Static(l.Chat("a")), &toolset.Options{OnResult: v.Result})
+	set, err := toolset.New(toolset.Static(l.Chat("a")), &toolset.Options{OnResult: v.Result})
+	require.NoError(t, err)
 	one := set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"echo one"}`)})
 	id := one.Output.Process.ID
 	ctx, cancel := context.WithTimeout(t.Context(), long)

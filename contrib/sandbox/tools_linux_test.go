@@ -124,7 +124,8 @@ func TestBoundarySocketTools(t *testing.T) {
 				arguments, err := json.Marshal(map[string]any{"command": tool.command, "workdir": dir, "timeout": "1m"})
 				require.NoError(t, err)
 				box := newBoundaryBox(t, p)
-				set := toolset.New(toolset.Static(newLocal(t, box).Chat("a")), &toolset.Options{Advise: sandbox.Advise(box.Rules())})
+				set, err := toolset.New(toolset.Static(newLocal(t, box).Chat("a")), &toolset.Options{Advise: sandbox.Advise(box.Rules())})
+				require.NoError(t, err)
 				return set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: arguments})
 			}
 			result := call(sandbox.Policy{})
@@ -157,7 +158,8 @@ func TestAskedAboutWhatWasStopped(t *testing.T) {
 		asked = append(asked, question)
 		return policy.Once, nil
 	}, sandbox.Advise(rules.Rules()))
-	set := toolset.New(toolset.Static(boxed), &toolset.Options{Approve: boxed.Approve, Advise: boxed.Advise})
+	set, err := toolset.New(toolset.Static(boxed), &toolset.Options{Approve: boxed.Approve, Advise: boxed.Advise})
+	require.NoError(t, err)
 	arguments, err := json.Marshal(map[string]string{"command": "echo x >" + outside})
 	require.NoError(t, err)
 	require.False(t, set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: arguments}).Report.Success)

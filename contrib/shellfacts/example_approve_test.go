@@ -31,7 +31,7 @@ func approve(ctx context.Context, q toolset.Question) (toolset.Verdict, error) {
 	return toolset.Verdict{Deny: true, Reason: "the user said no"}, nil
 }
 
-func approved(manager procmgr.Manager) *toolset.Set {
+func approved(manager procmgr.Manager) (*toolset.Set, error) {
 	return toolset.New(toolset.Static(manager), &toolset.Options{Approve: approve})
 }
 
@@ -56,7 +56,11 @@ func Example_approve() {
 		return
 	}
 	defer local.Close()
-	set := approved(local.Chat("chat-1"))
+	set, err := approved(local.Chat("chat-1"))
+	if err != nil {
+		log.Print(err)
+		return
+	}
 	for _, command := range []string{"ls | wc -l", "mkdir allowed", "touch denied", "sudo cat denied"} {
 		arguments, _ := json.Marshal(map[string]string{"command": command}) // a string: no error
 		res := set.Call(ctx, toolset.Call{Name: "execute", Arguments: arguments})

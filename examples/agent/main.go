@@ -117,7 +117,10 @@ func run(args []string, in io.Reader, show *screen) (err error) {
 		opts.OnResult = page.View.Result
 		show.note("the page is %s", page.URL)
 	}
-	s := newSession(model, manager, from, stop, show, opts, *maxTokens, *maxSteps)
+	s, err := newSession(model, manager, from, stop, show, opts, *maxTokens, *maxSteps)
+	if err != nil {
+		return err
+	}
 	if *keep {
 		if s.already, err = already(ctx, manager); err != nil {
 			return err

@@ -314,7 +314,8 @@ func newStage(t *testing.T, a api, answer func(results []string) reply) stage {
 	s.manager = manager.Chat("test")
 	model, err := newModel(t.Context(), a.provider, s.server.URL, "m")
 	require.NoError(t, err)
-	s.session = newSession(model, s.manager, "", &interrupt.Handler{End: func() {}}, newScreen(s.out, false), &toolset.Options{}, 1000, maxSteps)
+	s.session, err = newSession(model, s.manager, "", &interrupt.Handler{End: func() {}}, newScreen(s.out, false), &toolset.Options{}, 1000, maxSteps)
+	require.NoError(t, err)
 	return s
 }
 

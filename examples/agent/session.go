@@ -36,12 +36,15 @@ type session struct {
 
 // newSession returns a session whose commands run on a manager. It goes on from a
 // cursor.
-func newSession(model fantasy.LanguageModel, manager procmgr.Manager, from cursor, stop *interrupt.Handler, show *screen, opts *toolset.Options, maxTokens int64, maxSteps int) *session {
+func newSession(model fantasy.LanguageModel, manager procmgr.Manager, from cursor, stop *interrupt.Handler, show *screen, opts *toolset.Options, maxTokens int64, maxSteps int) (*session, error) {
 	opts.ProcessID = processID
 	var tools []fantasy.AgentTool
 	w := &watcher{manager: manager, stop: stop, show: show}
 	opts.NoticesInInbox = true
-	set := toolset.New(toolset.Static(manager), opts)
+	set, err := toolset.New(toolset.Static(manager), opts)
+	if err != nil {
+		return nil, err
+	}
 	for _, tool := range chattool.Tools(set) {
 		tools = append(tools, watched{AgentTool: tool, watcher: w})
 	}
@@ -58,7 +61,7 @@ func newSession(model fantasy.LanguageModel, manager procmgr.Manager, from curso
 		fantasy.WithStopConditions(fantasy.StepCountIs(maxSteps)),
 		fantasy.WithPrepareStep(chattool.PrepareStep(s.inbox, s.note)),
 	)
-	return s
+	return s, nil
 }
 
 // turn lets the model work until an answer has no call. Without a prompt it

@@ -62,7 +62,9 @@ func requireDefinitions(t *testing.T, manager procmgr.Manager, tools json.RawMes
 		Function described `json:"function"`
 	}
 	require.NoError(t, json.Unmarshal(tools, &sent))
-	definitions := toolset.New(toolset.Static(manager), nil).Definitions()
+	set, err := toolset.New(toolset.Static(manager), nil)
+	require.NoError(t, err)
+	definitions := set.Definitions()
 	require.Len(t, sent, len(definitions))
 	for i, def := range definitions {
 		var want schema

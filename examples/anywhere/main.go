@@ -61,7 +61,11 @@ func anywhere(ctx context.Context, args []string, in io.Reader, out io.Writer) (
 	}
 	defer func() { err = errors.Join(err, host.Close()) }()
 
-	return calls.Serve(ctx, toolset.New(toolset.Static(host.Chat(*chat)), nil), in, out)
+	set, err := toolset.New(toolset.Static(host.Chat(*chat)), nil)
+	if err != nil {
+		return err
+	}
+	return calls.Serve(ctx, set, in, out)
 }
 
 // A closer is a Host that is closed at the end: a Local, or a Client.

@@ -79,18 +79,21 @@ type (
 // newLoop returns a loop whose commands run on a manager. It chooses the process
 // IDs; the other options of the tools are the caller's. The caller fills in
 // the endpoint.
-func newLoop(manager procmgr.Manager, stop *interrupt.Handler, show *dialogue.Transcript) *loop {
-	l := &loop{firstPause: time.Second, maxTurns: 50, stop: stop, show: show}
-	l.tools = toolset.New(toolset.Static(manager), &toolset.Options{
+func newLoop(manager procmgr.Manager, stop *interrupt.Handler, show *dialogue.Transcript) (l *loop, err error) {
+	l = &loop{firstPause: time.Second, maxTurns: 50, stop: stop, show: show}
+	l.tools, err = toolset.New(toolset.Static(manager), &toolset.Options{
 		// The ID of a process is the ID of its call; see carryOut.
 		ProcessID: func(_ context.Context, c toolset.Call) string { return c.ID },
 	})
+	if err != nil {
+		return nil, err
+	}
 	for _, def := range l.tools.Definitions() {
 		f := function{Type: "function"}
 		f.Function.Name, f.Function.Description, f.Function.Parameters = def.Name, def.Description, def.Schema
 		l.functions = append(l.functions, f)
 	}
-	return l
+	return l, nil
 }
 
 // run works on a prompt until an answer of the model has no call.

@@ -121,7 +121,11 @@ func work(ctx context.Context, dir string, stop *interrupt.Handler, show *dialog
 		return err
 	}
 	defer func() { err = errors.Join(err, manager.Close()) }()
-	err = run(newLoop(manager.Chat("customloop"), stop, show))
+	l, err := newLoop(manager.Chat("customloop"), stop, show)
+	if err != nil {
+		return err
+	}
+	err = run(l)
 	if ctx.Err() != nil {
 		return xerrors.Errorf("stopped before the end: %w", ctx.Err())
 	}

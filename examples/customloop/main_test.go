@@ -338,7 +338,8 @@ func newStage(t *testing.T, endpoint http.HandlerFunc) stage {
 	server := httptest.NewServer(endpoint)
 	t.Cleanup(server.Close)
 	s := stage{dir: dir, out: new(bytes.Buffer)}
-	s.loop = newLoop(manager.Chat("test"), &interrupt.Handler{End: func() {}}, &dialogue.Transcript{Out: s.out, Column: 8})
+	s.loop, err = newLoop(manager.Chat("test"), &interrupt.Handler{End: func() {}}, &dialogue.Transcript{Out: s.out, Column: 8})
+	require.NoError(t, err)
 	s.loop.url, s.loop.model, s.loop.client, s.loop.firstPause = server.URL+"/v1", "script", server.Client(), time.Millisecond
 	return s
 }

@@ -57,7 +57,10 @@ func run(ctx context.Context, out io.Writer, script story.Script) (err error) {
 	}
 	defer func() { err = errors.Join(err, manager.Close()) }() // before dir is removed
 
-	tools := chattool.All(toolset.Static(manager.Chat("quickstart")), nil)
+	tools, err := chattool.All(toolset.Static(manager.Chat("quickstart")), nil)
+	if err != nil {
+		return err
+	}
 	agent := chattool.NewAgent(&model{script: script}, tools)
 
 	ctx, gone := context.WithCancel(ctx) // ends if the transcript has no reader

@@ -39,7 +39,11 @@ func agent(args []string, in io.Reader, out io.Writer) error {
 	defer func() { _ = client.Close() }() // Close closes idle connections, and an error there loses nothing
 	ctx, stop := interrupt.Context()
 	defer stop()
-	return calls.Serve(ctx, toolset.New(toolset.Static(client.Chat(*chat)), nil), in, out)
+	set, err := toolset.New(toolset.Static(client.Chat(*chat)), nil)
+	if err != nil {
+		return err
+	}
+	return calls.Serve(ctx, set, in, out)
 }
 
 // connect returns a client for the daemon at a URL. It trusts only the given

@@ -144,7 +144,10 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	set := toolset.New(toolset.Static(manager.Chat("chat")), nil)
+	set, err := toolset.New(toolset.Static(manager.Chat("chat")), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
 	res := set.Call(context.Background(), toolset.Call{Name: "execute", Arguments: json.RawMessage(` + "`" + `{"command":"echo it runs"}` + "`" + `)})
 	if err := manager.Close(); err != nil || !strings.Contains(res.Content, "it runs") {
 		log.Fatal(err, res.Content)

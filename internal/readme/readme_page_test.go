@@ -93,7 +93,10 @@ func main() {
 		log.Fatal(err)
 	}
 	defer local.Close()
-	set := perChat(local, func(context.Context) string { return "alice" }, func(chat string) string { return "s3cr3t0f" + chat + "0123456789" })
+	set, err := perChat(local, func(context.Context) string { return "alice" }, func(chat string) string { return "s3cr3t0f" + chat + "0123456789" })
+	if err != nil {
+		log.Fatal(err)
+	}
 	fmt.Println(set.Call(context.Background(), toolset.Call{Name: "execute", Arguments: json.RawMessage(os.Getenv("ARGUMENTS"))}).Output.Text)
 }`,
 	},
@@ -106,7 +109,11 @@ func main() {
 		log.Fatal(err)
 	}
 	defer local.Close()
-	set, id := guarded(local), ""
+	set, err := guarded(local)
+	if err != nil {
+		log.Fatal(err)
+	}
+	id := ""
 	for call := range strings.Lines(os.Getenv("CALLS")) {
 		name, arguments, _ := strings.Cut(call, " ")
 		arguments = strings.ReplaceAll(arguments, "ID", id)

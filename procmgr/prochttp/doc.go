@@ -7,7 +7,7 @@
 //	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{Token: token, Hosts: []string{"build.example"}})
 //	…
 //	client, err := prochttp.NewClient("https://build.example:8443", &prochttp.ClientOptions{Token: token})
-//	tools := toolset.New(toolset.Static(client.Chat(chatID)), nil)
+//	tools, err := toolset.New(toolset.Static(client.Chat(chatID)), nil)
 //
 // # Ways without a port
 //

@@ -10,7 +10,7 @@
 //		host, err := prockeep.Open(ctx, filepath.Join(state, "keeper"), nil)
 //		…
 //		defer host.Close()
-//		tools := toolset.New(toolset.Static(host.Chat(chatID)), nil)
+//		tools, err := toolset.New(toolset.Static(host.Chat(chatID)), nil)
 //
 // An ID that was started before is not started again, whichever program asks: Start
 // returns that process, with Output.Attached set. So a program that was killed in the

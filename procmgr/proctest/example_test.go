@@ -28,7 +28,11 @@ func ExampleNewScript() {
 		return 0
 	})
 
-	set := toolset.New(toolset.Static(host.Chat("chat-1")), nil)
+	set, err := toolset.New(toolset.Static(host.Chat("chat-1")), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	for _, command := range []string{"make test", "make test", "npm run dev", "rm -rf /"} {
 		arguments, _ := json.Marshal(map[string]string{"command": command, "timeout": "10ms"})
 		out := set.Call(context.Background(), toolset.Call{Name: "execute", Arguments: arguments}).Output

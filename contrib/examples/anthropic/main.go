@@ -39,7 +39,10 @@ func run(ctx context.Context, prompt string, out io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, manager.Close()) }() // ends what still runs
 
-	set := toolset.New(toolset.Static(manager.Chat("chat-1")), nil)
+	set, err := toolset.New(toolset.Static(manager.Chat("chat-1")), nil)
+	if err != nil {
+		return err
+	}
 	params := anthropic.MessageNewParams{
 		Model:     cmp.Or(os.Getenv("MODEL"), anthropic.ModelClaudeSonnet5_5),
 		MaxTokens: 16_000, // of one answer; with more the client wants a stream

@@ -15,7 +15,8 @@ func TestTools(t *testing.T) {
 	manager, err := proclocal.New(nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, manager.Close()) }()
-	set := toolset.New(toolset.Static(manager.Chat("test")), nil)
+	set, err := toolset.New(toolset.Static(manager.Chat("test")), nil)
+	require.NoError(t, err)
 	require.Len(t, langchaingoTools(set), 4)
 	require.Len(t, genkitTools(set), 4)
 	for _, def := range set.Definitions() {

@@ -39,7 +39,10 @@ func run(ctx context.Context, prompt string, out io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, manager.Close()) }() // ends what still runs
 
-	set := toolset.New(toolset.Static(manager.Chat("chat-1")), nil)
+	set, err := toolset.New(toolset.Static(manager.Chat("chat-1")), nil)
+	if err != nil {
+		return err
+	}
 	params := openai.ChatCompletionNewParams{
 		Model:    cmp.Or(os.Getenv("MODEL"), openai.ChatModelGPT5_2),
 		Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage(prompt)},

@@ -46,7 +46,8 @@ func TestFirstPicture(t *testing.T) {
 func TestJSONResult(t *testing.T) {
 	l := newLocal(t)
 	s := newSite(t, l, &procview.Options{Loopback: true})
-	set := toolset.New(toolset.Static(l.Chat("a")), &toolset.Options{OnResult: s.view.Result})
+	set, err := toolset.New(toolset.Static(l.Chat("a")), &toolset.Options{OnResult: s.view.Result})
+	require.NoError(t, err)
 	res := call(t, set, "execute", map[string]any{"command": `printf 'one\n\t"two" <b>\n'; exit 3`})
 	require.Contains(t, res.Content, `one\n`, "the model reads JSON")
 	p := s.open(1200, 800)
@@ -153,7 +154,8 @@ func TestTimeline(t *testing.T) {
 func TestTimelineRows(t *testing.T) {
 	l := newLocal(t)
 	s := newSite(t, l, &procview.Options{Loopback: true})
-	set := toolset.New(toolset.Static(l.Chat("a")), &toolset.Options{OnResult: s.view.Result})
+	set, err := toolset.New(toolset.Static(l.Chat("a")), &toolset.Options{OnResult: s.view.Result})
+	require.NoError(t, err)
 	for i := range 6 {
 		call(t, set, "execute", map[string]any{"command": fmt.Sprintf("sleep 0.3; echo %d", i)})
 	}
@@ -170,9 +172,10 @@ func TestTimelineRows(t *testing.T) {
 func TestCalls(t *testing.T) {
 	l := newLocal(t)
 	s := newSite(t, l, &procview.Options{Loopback: true})
-	set := toolset.New(toolset.Static(l.Chat("a")), &toolset.Options{OnResult: s.view.Result, Approve: func(_ context.Context, q toolset.Question) (toolset.Verdict, error) {
+	set, err := toolset.New(toolset.Static(l.Chat("a")), &toolset.Options{OnResult: s.view.Result, Approve: func(_ context.Context, q toolset.Question) (toolset.Verdict, error) {
 		return toolset.Verdict{Deny: q.Command == "rm -rf /", Reason: "the user said no"}, nil
 	}})
+	require.NoError(t, err)
 	p := s.open(1300, 800)
 	call(t, set, "execute", map[string]any{"command": "rm -rf /"})
 	p.until(`document.querySelector('#calls .call.denied')`)

@@ -88,10 +88,11 @@ func TestHalves(t *testing.T) {
 	l := newLocal(t)
 	var got []toolset.Result
 	s := newSite(t, l, &procview.Options{Loopback: true, CountTokens: func(text string) int { return len(text) / 3 }})
-	set := toolset.New(toolset.Static(l.Chat("a")), &toolset.Options{Format: toolset.FormatText, OnResult: func(ctx context.Context, c toolset.Call, r toolset.Result) {
+	set, err := toolset.New(toolset.Static(l.Chat("a")), &toolset.Options{Format: toolset.FormatText, OnResult: func(ctx context.Context, c toolset.Call, r toolset.Result) {
 		got = append(got, r)
 		s.view.Result(ctx, c, r)
 	}})
+	require.NoError(t, err)
 	res := call(t, set, "execute", map[string]any{"max_output": 800, "command": `for i in $(seq 1 4000); do echo "line $i é"; [ $i = 2000 ] && echo "error: it broke"; done; exec sleep 1000`, "run_in_background": true})
 	id := res.Output.Process.ID
 	call(t, set, "process_output", map[string]any{"process_id": id, "wait_for": "line 4000", "max_output": 800})

@@ -34,9 +34,10 @@ func script(text string) chromedp.Action[chromedp.Void] {
 func project(t testing.TB) (*site, *toolset.Set) {
 	l := newLocal(t)
 	s := newSite(t, l, &procview.Options{Loopback: true})
-	set := toolset.New(toolset.Static(l.Chat("fix the flaky test")), &toolset.Options{OnResult: s.view.Result, Input: true, Approve: func(_ context.Context, q toolset.Question) (toolset.Verdict, error) {
+	set, err := toolset.New(toolset.Static(l.Chat("fix the flaky test")), &toolset.Options{OnResult: s.view.Result, Input: true, Approve: func(_ context.Context, q toolset.Question) (toolset.Verdict, error) {
 		return toolset.Verdict{Deny: strings.HasPrefix(q.Command, "git push"), Reason: "the user said no"}, nil
 	}})
+	require.NoError(t, err)
 	call(t, set, "execute", map[string]any{"command": "git status --short"})
 	call(t, set, "execute", map[string]any{"command": "sleep 1; echo '--- FAIL: TestRetry (0.31s)'; echo '    retry_test.go:41: attempt 3 of 3: connection refused'; echo FAIL; exit 1"})
 	call(t, set, "execute", map[string]any{"command": "python3 -u -m http.server 0 --bind 127.0.0.1", "run_in_background": true})
@@ -45,7 +46,7 @@ func project(t testing.TB) (*site, *toolset.Set) {
 	call(t, set, "execute", map[string]any{"command": "git push --force origin main"})
 	call(t, set, "process_list", map[string]any{})
 	s.view.Result(t.Context(), toolset.Call{Name: "edit_files", Arguments: []byte(`{"path":"retry_test.go"}`)}, toolset.Result{Content: `{"success":true,"places":1,"output":"retry_test.go\n41\tfor attempt := range 5 {\n"}`})
-	_, err := l.Chat("release notes").Start(t.Context(), procmgr.StartRequest{Command: "npm run build -- --watch 2>/dev/null; sleep 1000"})
+	_, err = l.Chat("release notes").Start(t.Context(), procmgr.StartRequest{Command: "npm run build -- --watch 2>/dev/null; sleep 1000"})
 	require.NoError(t, err)
 	_, err = l.Chat("release notes").Start(t.Context(), procmgr.StartRequest{Command: "printf '\\033[2J\\033[3;5Hlines: 42\\033[5;5H[####      ] 40 %%'; sleep 1000", Stdin: procmgr.StdinTerminal})
 	require.NoError(t, err)

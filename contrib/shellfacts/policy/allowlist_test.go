@@ -49,7 +49,8 @@ func run(t *testing.T, answers string, commands ...string) (asked string, ran []
 	var out bytes.Buffer
 	m := newMachine(t)
 	list := policy.NewAllowList(policy.ReadOnly(), policy.NewTerminal(script(answers), &out).Ask)
-	set := toolset.New(toolset.Static(m), &toolset.Options{Approve: list.Approve})
+	set, err := toolset.New(toolset.Static(m), &toolset.Options{Approve: list.Approve})
+	require.NoError(t, err)
 	for _, command := range commands {
 		arguments, err := json.Marshal(map[string]string{"command": command})
 		require.NoError(t, err)

@@ -53,7 +53,7 @@ type begun struct {
 // that a rule of the sandbox may have stopped, as Advise of contrib/sandbox has:
 //
 //	b := policy.NewBoxed(box.Chat(id), free.Chat(id), policy.NewTerminal(os.Stdin, os.Stdout).Ask, sandbox.Advise(rules))
-//	set := toolset.New(toolset.Static(b), &toolset.Options{Approve: b.Approve, Advise: b.Advise})
+//	set, err := toolset.New(toolset.Static(b), &toolset.Options{Approve: b.Approve, Advise: b.Advise})
 func NewBoxed(box, free procmgr.Manager, ask Asker, advise func(toolset.Report) []string) *Boxed {
 	return &Boxed{
 		Manager: procroute.New(machines{"box": host{box}, "free": host{free}}, nil),

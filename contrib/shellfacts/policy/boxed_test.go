@@ -48,7 +48,8 @@ func boxed(t *testing.T, answers string) (call func(tool string, arguments map[s
 	}
 	asked = new(bytes.Buffer)
 	b := policy.NewBoxed(manager("box", rules{}), manager("free", nil), policy.NewTerminal(script(answers), asked).Ask, denied)
-	set := toolset.New(toolset.Static(b), &toolset.Options{Approve: b.Approve, Advise: b.Advise, Input: true})
+	set, err := toolset.New(toolset.Static(b), &toolset.Options{Approve: b.Approve, Advise: b.Advise, Input: true})
+	require.NoError(t, err)
 	return func(tool string, arguments map[string]any) toolset.Result {
 		raw, err := json.Marshal(arguments)
 		require.NoError(t, err)
