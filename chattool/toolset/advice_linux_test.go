@@ -5,15 +5,12 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/internal/testenv"
-	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
@@ -47,50 +44,6 @@ func TestLocalQuestions(t *testing.T) {
 			require.Contains(t, got["note"], tt.want, got)
 		})
 	}
-	t.Run("su", func(t *testing.T) {
-		t.Parallel()
-		testenv.Programs(t, "su")
-		testenv.Root(t) // root becomes a user whom su asks for a password
-		l := newLocal(t, nil)
-		got := l.call(t.Context(), "execute", "command", `su nobody -s /bin/sh -c 'su root -c id'`, "workdir", "/", "timeout", "1m")
-		require.Equal(t, false, got["success"], got)
-		require.Contains(t, got["note"], "asked for a password", got)
-	})
-	t.Run("files that no tool for files reads", func(t *testing.T) {
-		t.Parallel()
-		l := newLocal(t, &toolset.Options{Files: toolset.FileTools{Read: "read_file"}})
-		require.NoError(t, os.WriteFile(filepath.Join(l.dir, "f"), []byte("a\tb\n"), 0o600))
-		for command, want := range map[string]bool{"cat f": true, "cat -A f": false, "cat /proc/version": false, "cd /sys/kernel && cat ostype 2>/dev/null || cat /proc/self/stat": false} {
-			got := l.call(t.Context(), "execute", "command", command)
-			note, _ := got["note"].(string)
-			require.Equal(t, want, strings.Contains(note, "read_file"), "%s: %s", command, note)
-		}
-	})
-}
-
-// An exit code of bash with more than one meaning has no note that tells the wrong one.
-func TestLocalExitCodes(t *testing.T) {
-	t.Parallel()
-	testenv.Programs(t, "bash")
-	manager := newHost(t, &proclocal.Options{Shell: []string{"bash", "-c"}})
-	l := &local{t: t, set: newSet(toolset.Static(manager.Chat("chat")), nil)}
-	for _, tt := range []struct {
-		command string
-		code    int
-		want    string
-	}{
-		{"set -u; echo $NOPE", 127, ""},
-		{": ${NOPE:?}", 127, ""},
-		{": ${NOPE:?name the host to deploy to}", 127, ""},
-		{"/tmp", 126, ""},
-		{"no-such-program 2>/dev/null", 127, "exit_code 127 usually means that a command was not found:"},
-		{"set -u; no-such-program$NOPE 2>/dev/null", 127, ""},
-	} {
-		got := l.call(t.Context(), "execute", "command", tt.command)
-		require.EqualValues(t, tt.code, got["exit_code"], tt.command)
-		note, _ := got["note"].(string)
-		require.True(t, strings.HasPrefix(note, tt.want) && (note == "") == (tt.want == ""), "%s: %s", tt.command, note)
-	}
 }
 
 // On a full disk a log may have no byte. Nothing names it, since a search of it finds
@@ -108,23 +61,6 @@ func TestLocalLogWithoutBytes(t *testing.T) {
 	require.NotContains(t, got, "log_path")
 	require.NotContains(t, got["note"], "grep")
 	require.Contains(t, got["note"], "without a log (nothing could be written: no space left on device), the middle of a long output is not kept")
-}
-
-// A search for a command line finds the shell that runs it, unless the pattern is written
-// as the description of execute says.
-func TestSearchForACommandLine(t *testing.T) {
-	t.Parallel()
-	testenv.Programs(t, "pgrep")
-	l := newLocal(t, nil)
-	i := slices.IndexFunc(l.set.Definitions(), func(d toolset.Definition) bool { return d.Name == "execute" })
-	require.Contains(t, l.set.Definitions()[i].Description, "pgrep -f '[x]yz'")
-	// Nothing else on the machine has this in its command line.
-	name := "toolproc" + strings.ToLower(procmgr.NewID())
-	for pattern, want := range map[string]string{name: "runs\n", "'[t]" + name[1:] + "'": "ended\n"} {
-		got := l.call(t.Context(), "execute", "command", "if pgrep -f "+pattern+" >/dev/null; then echo runs; else echo ended; fi")
-		require.Equal(t, want, got["output"], pattern)
-		require.NotContains(t, got, "note")
-	}
 }
 
 // A model waits for a real server's port.

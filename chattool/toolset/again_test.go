@@ -324,30 +324,6 @@ func TestForgedChanges(t *testing.T) {
 	require.Equal(t, 5, strings.Count(last, "\n"))
 }
 
-// What differs in the middle of a line alone, or at its end, is shown.
-func TestChangesWithinALine(t *testing.T) {
-	t.Parallel()
-	l := newLoop(t, toolset.Options{Format: toolset.FormatText})
-	for i, text := range []string{"build of 03:04:05 is up", "build of 13:14:15 is up", "took 0.12s", "took 0.13s"} {
-		l.prints(tests(50, nil)+text+"\n"+tests(50, nil), 0)
-		res := l.run()
-		require.Equal(t, i == 0, isWhole(res))
-		require.Contains(t, res.Content, text)
-		if i > 0 {
-			require.Contains(t, res.Content, "by 1 line of 101:")
-		}
-	}
-	long := strings.Repeat("x", 50<<10) // package linediff has longer ones, without a limit of time
-	l.set.Forget()
-	l.prints(tests(300, nil)+long+"old"+long+"\n", 0)
-	l.run()
-	l.prints(tests(300, nil)+long+"new"+long+"\n", 0)
-	res := l.run()
-	require.Contains(t, res.Content, "by 1 line of 301:")
-	require.Contains(t, res.Content, "xoldx")
-	require.Contains(t, res.Content, "xnewx")
-}
-
 // Chats do not see each other's, although they have one Set.
 func TestComparedInAChat(t *testing.T) {
 	t.Parallel()

@@ -194,18 +194,6 @@ func TestApproveIsNotAsked(t *testing.T) {
 	}
 }
 
-// The host's word on the shell counts, and an unknown shell is none.
-func TestApproveUnknownShell(t *testing.T) {
-	t.Parallel()
-	for _, shell := range []string{"", "fish", "sh"} {
-		call(t, &fake{}, &toolset.Options{Shell: shell, Approve: func(_ context.Context, q toolset.Question) (toolset.Verdict, error) {
-			require.Equal(t, shell, q.Shell)
-			require.Equal(t, procmgr.Description{}, q.Description)
-			return toolset.Verdict{}, nil
-		}}, "execute", `{"command":"ls"}`)
-	}
-}
-
 // If the process of a chosen ID has run, nothing is asked and nothing runs. Approve is
 // asked about an ID without a process, and about an ID when it is unknown whether it
 // has run.

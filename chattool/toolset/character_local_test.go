@@ -3,16 +3,11 @@
 package toolset_test
 
 import (
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/internal/testenv"
-	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // If a character of a command is not what it looks like, the note names it: what the shell
@@ -29,6 +24,7 @@ func TestLocalCharacters(t *testing.T) {
 		{"a byte order mark", "\ufeffls", `the invisible character U+FEFF in "\ufeffls"`},
 		{"a direction", "ls \u202e-l", `the invisible character U+202E in "\u202e-l"`},
 		{"line ends of two characters", "echo a\r\necho b\r\n", `carriage returns (CR, U+000D) at the ends of its lines: the shell takes each for a part of the last word, as in "a\r"`},
+		{"line ends of two characters in a here-document", "cat <<'EOF' > f\r\nhello\r\nEOF\r\n", `carriage returns (CR, U+000D) at the ends of its lines: the shell takes each for a part of the last word, as in "f\r"`},
 		{"an entity that does not parse", "cd / &amp;&amp; ls", "the HTML entity &amp;"},
 		{"an entity that parses", "echo a &gt; f", "the HTML entity &gt;"},
 		{"entities in a redirection", "ls /nope 2&gt;&amp;1 | tail", "the HTML entity &gt;"},
@@ -56,22 +52,6 @@ func TestLocalCharacters(t *testing.T) {
 			} else {
 				require.Contains(t, note, "The command has "+tt.note, got)
 			}
-		})
-	}
-	// The file has another name than the command seems to give it, and nothing fails.
-	for _, shell := range []string{"bash", "dash"} {
-		t.Run("here-document in "+shell, func(t *testing.T) {
-			t.Parallel()
-			testenv.Programs(t, shell)
-			dir := t.TempDir()
-			host := newHost(t, &proclocal.Options{Shell: []string{shell, "-c"}, WorkDir: dir})
-			l := &local{t: t, set: newSet(toolset.Static(host.Chat("a")), nil)}
-			got := l.call(t.Context(), "execute", "command", "cat <<'EOF' > f\r\nhello\r\nEOF\r\n")
-			require.Equal(t, true, got["success"])
-			_, err := os.Stat(filepath.Join(dir, "f\r"))
-			require.NoError(t, err)
-			note, _ := got["note"].(string)
-			require.True(t, strings.HasPrefix(note, `The command has carriage returns (CR, U+000D) at the ends of its lines: the shell takes each for a part of the last word, as in "f\r"`), got)
 		})
 	}
 }

@@ -106,23 +106,6 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// BenchmarkCorpus is the whole call of execute for a command that prints a
-// recording; model-B/op is what the model gets of it.
-func BenchmarkCorpus(b *testing.B) {
-	player := newPlayer(b)
-	for _, name := range recordings(b, corpusDir) {
-		r := load(b, corpusDir, name)
-		b.Run(name, func(b *testing.B) {
-			b.SetBytes(int64(len(r.raw)))
-			var output string
-			for b.Loop() {
-				output, _ = player.execute(b, player.play(r))
-			}
-			b.ReportMetric(float64(len(output)), "model-B/op")
-		})
-	}
-}
-
 // recordings returns the names of all recordings in a directory.
 func recordings(t testing.TB, dir string) []string {
 	t.Helper()
@@ -210,11 +193,9 @@ type player struct {
 // the same room is left for the output.
 type steady struct {
 	procmgr.Manager
-	log string // the path of the last log that a result had
+	dir, path string // that stand for each directory and log; path may have %s for the ID
+	log       string // the path of the last log that a result had
 }
-
-// steadyLog is the path that stands for each log.
-const steadyLog = "/var/lib/agent/19-5aymafeemy.log"
 
 func (s *steady) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
 	out, err := s.Manager.Start(ctx, req)
@@ -236,8 +217,13 @@ func (s *steady) Output(ctx context.Context, id string, req procmgr.OutputReques
 
 func (s *steady) fix(out procmgr.Output) procmgr.Output {
 	p := &out.Process
-	s.log, p.LogPath, p.WorkDir = p.LogPath, steadyLog, ""
-	p.StartedAt, p.ExitedAt, p.Elapsed = began, began.Add(12300*time.Millisecond), 12300*time.Millisecond
+	s.log, p.WorkDir = p.LogPath, s.dir
+	if p.LogPath != "" {
+		p.LogPath = strings.ReplaceAll(s.path, "%s", p.ID)
+	}
+	if p.State == procmgr.Exited {
+		p.StartedAt, p.ExitedAt, p.Elapsed = began, began.Add(12300*time.Millisecond), 12300*time.Millisecond
+	}
 	return out
 }
 
@@ -256,7 +242,7 @@ func newPlayer(t testing.TB) player {
 	}
 	opts.Env.Allow = []string{"*"} // no note on what the tests' own environment has
 	manager := newHost(t, opts)
-	s := &steady{Manager: manager.Chat("chat")}
+	s := &steady{Manager: manager.Chat("chat"), path: "/var/lib/agent/19-5aymafeemy.log"}
 	id := new(string)
 	next := func(context.Context, toolset.Call) string { return *id }
 	return player{

@@ -54,33 +54,6 @@ func ExampleNew() {
 	// "hello\n", exit code 3
 }
 
-func ExampleStatic() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	manager, err := proclocal.New(nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer manager.Close() // ends what still runs
-
-	// Every call of this set is for one chat.
-	set, err := toolset.New(toolset.Static(manager.Chat("alice")), nil)
-	if err != nil {
-		log.Print(err)
-		return
-	}
-	res := set.Call(ctx, toolset.Call{
-		Name:      "execute",
-		Arguments: json.RawMessage(`{"command":"echo hello"}`),
-	})
-	if res.Output == nil {
-		log.Print(res.Content) // log.Fatal would skip Close
-		return
-	}
-	fmt.Printf("%s: %q\n", res.Output.Process.ChatID, res.Output.Text)
-	// Output: alice: "hello\n"
-}
-
 // One set of tools serves every chat, if the context of a call says which one
 // it is for.
 func ExampleResolver() {
@@ -112,28 +85,4 @@ func ExampleResolver() {
 	}
 	fmt.Printf("%s: %q\n", res.Output.Process.ChatID, res.Output.Text)
 	// Output: alice: "hello\n"
-}
-
-// A mistake in the arguments is told to the model, and runs nothing.
-func ExampleSet_Call_mistake() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	manager, err := proclocal.New(nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer manager.Close() // ends what still runs
-
-	set, err := toolset.New(toolset.Static(manager.Chat("chat-1")), nil)
-	if err != nil {
-		log.Print(err)
-		return
-	}
-	res := set.Call(ctx, toolset.Call{
-		Name:      "execute",
-		Arguments: json.RawMessage(`{"cmd":"echo hello"}`),
-	})
-	fmt.Println(res.IsError, res.Content)
-	// Output:
-	// true {"success":false,"error":"execute: there is no argument \"cmd\", it is called \"command\"; this tool takes command, timeout, workdir, max_output, run_in_background, notify_on"}
 }

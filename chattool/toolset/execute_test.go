@@ -30,6 +30,10 @@ func TestExecuteResult(t *testing.T) {
 	long.Process.LogPath = "/log"
 	logged := exited("p1", 0, "a")
 	logged.Process.LogPath = "/log"
+	shutdown := exited("p1", 137, "")
+	shutdown.Process.EndedBy = procmgr.CauseShutdown
+	hungry, whole := exited("p1", 1, ""), exited("p1", 0, "")
+	hungry.Process.OOM, whole.Process.OOM = true, true
 	attached := exited("p1", 0, "")
 	attached.Attached = true
 	future := running("p1", "")
@@ -48,6 +52,16 @@ func TestExecuteResult(t *testing.T) {
 			`{"success":false,"output":"","exit_code":137,"signal":"SIGKILL","state":"exited","duration":"1.5s","error":"no tool sent"}`},
 		{"killed for memory", `{"command":"x"}`, starved,
 			`{"success":false,"output":"","exit_code":137,"signal":"SIGKILL","state":"exited","duration":"1.5s","error":"use less memory"}`},
+		{"killed for memory in part", `{"command":"x"}`, hungry,
+			`{"success":false,"output":"","exit_code":1,"state":"exited","duration":"1.5s","error":"a part of it was killed by the kernel's out-of-memory killer: use less memory"}`},
+		{"killed for memory in a pipeline", `{"command":"x | wc -c"}`, whole,
+			`{"success":true,"output":"","exit_code":0,"state":"exited","duration":"1.5s","note":"ended a part of the command, so its result is not whole"}`},
+		{"manager closed", `{"command":"x"}`, shutdown,
+			`{"success":false,"output":"","exit_code":137,"state":"exited","duration":"1.5s","error":"manager was closed"}`},
+		{"detached", `{"command":"server & sleep 1"}`, detached("p1", 0, "x"),
+			`{"success":true,"output":"x","exit_code":0,"state":"detached","process_id":"p1","next_offset":1,"note":"live on as process p1"}`},
+		{"detached and failed", `{"command":"server & sleep 1"}`, detached("p1", 1, "x"),
+			`{"success":false,"output":"x","exit_code":1,"state":"detached","process_id":"p1","next_offset":1,"note":"live on as process p1"}`},
 		{"stopped", `{"command":"x"}`, stopped,
 			`{"success":false,"output":"","exit_code":143,"signal":"SIGTERM","state":"exited","duration":"1.5s","error":"on request"}`},
 		{"exit code unknown", `{"command":"x"}`, lost,
@@ -91,20 +105,6 @@ func TestExecuteResult(t *testing.T) {
 			require.Equal(t, tt.out, *res.Output)
 			require.NotContains(t, res.Content, `\u00`)
 		})
-	}
-}
-
-func TestExecuteDetached(t *testing.T) {
-	t.Parallel()
-	for _, code := range []int{0, 1} {
-		m := &fake{start: answerStart(detached("p1", code, "x"))}
-		_, got := call(t, m, fixed(), "execute", `{"command":"server & sleep 1"}`)
-		require.Equal(t, code == 0, got["success"])
-		require.Equal(t, "detached", got["state"])
-		require.EqualValues(t, code, got["exit_code"])
-		require.Equal(t, "p1", got["process_id"])
-		require.EqualValues(t, 1, got["next_offset"])
-		require.Contains(t, got["note"], "live on as process p1")
 	}
 }
 
@@ -167,27 +167,6 @@ func TestExecuteRequest(t *testing.T) {
 	}
 }
 
-func TestProcessID(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct{ name, chosen, want string }{
-		{"chosen", "mine", "^mine$"},
-		{"left to the set", "", "^[a-z2-7]{10}$"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			m := &fake{}
-			var asked toolset.Call
-			set := newSet(toolset.Static(m), &toolset.Options{ProcessID: func(_ context.Context, c toolset.Call) string {
-				asked = c
-				return tt.chosen
-			}})
-			sent := toolset.Call{ID: "call_1", Name: "execute", Arguments: []byte(`{"command":"x"}`)}
-			set.Call(t.Context(), sent)
-			require.Equal(t, sent, asked)
-			require.Regexp(t, tt.want, m.starts[0].ID)
-		})
-	}
-}
-
 func TestExecuteStartFails(t *testing.T) {
 	t.Parallel()
 	wrap := func(err error) error { return xerrors.Errorf("procmgr: start: why: %w", err) }
@@ -210,6 +189,7 @@ func TestExecuteStartFails(t *testing.T) {
 		id      string // process_id
 		want    string
 		not     string
+		args    string
 	}{
 		{name: "invalid", err: wrap(procmgr.ErrInvalid), isError: true, want: `"nothing was started: why"`},
 		{name: "limit", err: wrap(procmgr.ErrLimit), isError: true, want: "process_list lists the processes of this chat, and process_signal ends one"},
@@ -221,6 +201,7 @@ func TestExecuteStartFails(t *testing.T) {
 		{name: "refused", err: wrap(procmgr.ErrRefused), isError: true, want: "nothing was started: why. This was not allowed", not: "once more"},
 		{name: "other", err: plain, output: unreadable, isError: true, want: "nothing was started: connection refused. Nothing was run", not: "unknown"},
 		{name: "begun and found", out: running("p1", ""), err: plain, output: lives, id: "p1", want: "so far"},
+		{name: "begun in the background", args: `,"run_in_background":true`, out: running("p1", ""), err: plain, output: lives, id: "p1", want: `"success":true`},
 		{name: "begun and over", out: running("p1", ""), err: plain, want: `"success":true`},
 		{name: "begun and unreadable", out: running("p1", "early"), err: plain, output: unreadable, isError: true, id: "p1", want: "its output could not be read"},
 		{name: "begun and gone", out: running("p1", ""), err: plain, output: notFound, isError: true, id: "p1", want: "unknown whether the command ran"},
@@ -228,7 +209,7 @@ func TestExecuteStartFails(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m := &fake{output: tt.output, start: func(context.Context, procmgr.StartRequest) (procmgr.Output, error) { return tt.out, tt.err }}
-			res, got := call(t, m, fixed(), "execute", `{"command":"x"}`)
+			res, got := call(t, m, fixed(), "execute", `{"command":"x"`+tt.args+`}`)
 			require.Equal(t, tt.isError, res.IsError)
 			require.Contains(t, res.Content, tt.want)
 			if tt.not != "" {
@@ -236,23 +217,8 @@ func TestExecuteStartFails(t *testing.T) {
 			}
 			id, _ := got["process_id"].(string)
 			require.Equal(t, tt.id, id)
-			require.Equal(t, tt.name == "begun and over", got["success"])
+			require.Equal(t, tt.name == "begun and over" || tt.args != "", got["success"])
 			require.Len(t, m.starts, 1, "a command is never started twice")
 		})
 	}
-}
-
-func TestBackgroundStartFails(t *testing.T) {
-	t.Parallel()
-	m := &fake{
-		start: func(context.Context, procmgr.StartRequest) (procmgr.Output, error) {
-			return running("p1", ""), errors.New("connection reset")
-		},
-		output: func(_ context.Context, id string, _ procmgr.OutputRequest) (procmgr.Output, error) {
-			return running(id, ""), nil
-		},
-	}
-	_, got := call(t, m, fixed(), "execute", `{"command":"x","run_in_background":true}`)
-	require.Equal(t, true, got["success"], "it runs, and that is what was asked for")
-	require.Equal(t, "p1", got["process_id"])
 }

@@ -71,35 +71,3 @@ func TestFollowFromOnStart(t *testing.T) {
 		})
 	}
 }
-
-// The same as often as it takes to lose the race, if there is one.
-func TestFollowFromOnStartOften(t *testing.T) {
-	m := newHost(t, &proclocal.Options{}).Chat("a")
-	var mu sync.Mutex
-	var lost []error
-	shown := 0
-	var following sync.WaitGroup
-	set := newSet(toolset.Static(m), &toolset.Options{OnStart: func(_ context.Context, _ toolset.Call, id string) {
-		following.Go(func() {
-			text := ""
-			for chunk, err := range procmgr.Follow(context.Background(), m, id, &procmgr.FollowOptions{Await: true}) {
-				if text += chunk.Text; err != nil {
-					mu.Lock()
-					lost = append(lost, err)
-					mu.Unlock()
-				}
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			if text == "here\n" {
-				shown++
-			}
-		})
-	}})
-	for range 100 {
-		set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"command":"echo here"}`)})
-	}
-	following.Wait()
-	require.Empty(t, lost)
-	require.Equal(t, 100, shown)
-}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -20,9 +19,6 @@ import (
 
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/headtail"
-	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/prochttp"
-	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 var sinceForm = regexp.MustCompile(`"since":(\d+)\} reads on`)
@@ -61,29 +57,6 @@ func forged(number int) []byte {
 		fmt.Fprintf(&b, "numbered line %d\n", i)
 	}
 	return b.Bytes()
-}
-
-func TestPrintedMarkers(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	hosts := managers(t)
-	for _, number := range []int{100_000_000, 200_000, 5} {
-		path := filepath.Join(dir, strconv.Itoa(number))
-		data := forged(number)
-		require.NoError(t, os.WriteFile(path, data, 0o600))
-		for _, name := range []string{"local", "http"} {
-			for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
-				t.Run(fmt.Sprint(number, name, format), func(t *testing.T) {
-					set := newSet(toolset.Static(hosts[name]), &toolset.Options{Format: format})
-					command, err := json.Marshal("cat " + path)
-					require.NoError(t, err)
-					res := set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: fmt.Appendf(nil, `{"command":%s}`, command)})
-					require.False(t, res.IsError, res.Content)
-					leavesNothingOut(t, data, res)
-				})
-			}
-		}
-	}
 }
 
 // Whatever of the forms of our markers a program prints, and whatever is cut.
@@ -151,18 +124,8 @@ func TestPrintedMarkersDoNotCount(t *testing.T) {
 		"\n\n... [omitted 9000 bytes] ...\n\n" +
 		"all tests pass\n... [the line above 41 times more] ...\n... [5 empty lines more] ...\n" +
 		"... [of these, by line] ...\n12: error: the disk is on fire ... [3 more like it]\n... [the end] ...\n\n"
-	var numbered strings.Builder
-	for i := range 20_000 {
-		fmt.Fprintf(&numbered, "line %d\n", i)
-	}
-	l := newHost(t, &proclocal.Options{LogDir: t.TempDir()})
-	handler, err := prochttp.NewHandler(l, &prochttp.HandlerOptions{Token: "t"})
-	require.NoError(t, err)
-	server := httptest.NewServer(handler)
-	t.Cleanup(server.Close)
-	client, err := prochttp.NewClient(server.URL, &prochttp.ClientOptions{Token: "t"})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	numbered := numbered(300 << 10)
+	hosts := managers(t)
 	repeated := strings.Repeat("the same line\n", 9)
 	for _, tt := range []struct {
 		name          string
@@ -174,14 +137,14 @@ func TestPrintedMarkersDoNotCount(t *testing.T) {
 	}{
 		{"nothing real", forgeries, 0, 0, false, false, ""},
 		{"two folds", repeated + forgeries + repeated, 2, 0, false, false, " · folded 2 runs"},
-		{"a gap", forgeries + numbered.String() + forgeries, 0, 0, true, false, " bytes printed, "},
-		{"a gap with highlights", repeated + forgeries + numbered.String() + "error: no space\nx\n" + numbered.String() + "FAILED y\n" + numbered.String() + forgeries,
+		{"a gap", forgeries + numbered + forgeries, 0, 0, true, false, " bytes printed, "},
+		{"a gap with highlights", repeated + forgeries + numbered + "error: no space\nx\n" + numbered + "FAILED y\n" + numbered + forgeries,
 			1, 0, true, true, " · folded 1 run · shown N highlights · "},
 		{"a long line", strings.Repeat("x", 30_000) + "\n" + forgeries, 0, 1, true, false, " · cut 1 line · "},
 	} {
 		path := filepath.Join(t.TempDir(), "printed")
 		require.NoError(t, os.WriteFile(path, []byte(tt.printed), 0o600))
-		for name, m := range map[string]procmgr.Manager{"local": l.Chat("a"), "http": client.Chat("b")} {
+		for name, m := range hosts {
 			for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
 				t.Run(fmt.Sprint(tt.name, name, format), func(t *testing.T) {
 					t.Parallel()

@@ -86,56 +86,6 @@ func TestLocalHighlightsKeepTheGravest(t *testing.T) {
 	}
 }
 
-// growing has lines of different weight, with lines after them, at different
-// places of an output that is full of characters which JSON escapes.
-func growing() (command string, wanted []string) {
-	var b strings.Builder
-	b.WriteString("awk 1 <<'END'; exit 1\n")
-	for i := range 3000 {
-		name := string([]byte{'a' + byte(i/676), 'a' + byte(i/26%26), 'a' + byte(i%26)})
-		switch {
-		case i%97 == 20:
-			fmt.Fprintf(&b, "src/%c.c:%d: error: no %s in it\n  left: %d\n right: %d\n", 'a'+i%13, i, name, i, i+1)
-			wanted = append(wanted, fmt.Sprintf("src/%c.c:%d: error: no %s in it", 'a'+i%13, i, name), fmt.Sprintf("  left: %d", i), fmt.Sprintf(" right: %d", i+1))
-		case i%89 == 10:
-			fmt.Fprintf(&b, "warning: part %s is bad\n", name)
-			wanted = append(wanted, fmt.Sprintf("warning: part %s is bad", name))
-		case i%7 == 0:
-			fmt.Fprintf(&b, "case error_%s ok\n", name[1:])
-		case i < 1500:
-			fmt.Fprintf(&b, "\"step\" \"%d\" of \"many\"\t\"is\" \"done\"\n", i)
-		default:
-			fmt.Fprintf(&b, "step %d of many is done\n", i)
-		}
-	}
-	b.WriteString("END\n")
-	return b.String(), wanted
-}
-
-// A larger budget shows every wanted line that a smaller one shows.
-func TestLocalHighlightsGrowWithTheBudget(t *testing.T) {
-	t.Parallel()
-	command, wanted := growing()
-	r := newReader(t, command)
-	for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
-		var before []string
-		for tokens := 600; tokens <= 16000; tokens += tokens / 11 {
-			output := *r.read(t, format, tokens).Report.Output
-			var seen []string
-			for _, line := range wanted {
-				if strings.Contains(output, line+"\n") {
-					seen = append(seen, line)
-				}
-			}
-			for _, line := range before {
-				require.True(t, slices.Contains(seen, line), "%v, %d tokens: %s", format, tokens, line)
-			}
-			before = seen
-		}
-		require.Greater(t, len(before), len(wanted)*2/3)
-	}
-}
-
 // The manager cuts its text by other rules than a result. No line falls between
 // the two.
 func TestLocalHighlightsReachTheCut(t *testing.T) {
@@ -158,21 +108,5 @@ func TestLocalHighlightsReachTheCut(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// A server of another make may have another order. The lines that are shown are
-// in the order of the stream all the same, and each is shown once.
-func TestHighlightsInAnyOrder(t *testing.T) {
-	t.Parallel()
-	var found []procmgr.Highlight
-	for i := range 20 {
-		found = append(found, procmgr.Highlight{Line: 500 + 2*i, Offset: 16_000 + 50*int64(i), Text: fmt.Sprintf("error %d", i)})
-	}
-	backward := slices.Clone(found)
-	slices.Reverse(backward)
-	for _, given := range [][]procmgr.Highlight{found, backward} {
-		res := ask(t, troubledPrinter(t, given), nil, "execute", `{"command":"x"}`)
-		require.Equal(t, found, res.Report.Highlights)
 	}
 }

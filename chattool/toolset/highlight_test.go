@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -114,13 +115,19 @@ func TestHighlightsInOneRequest(t *testing.T) {
 	}
 }
 
-// Highlights take at most a third of a budget, and 8 KiB, whatever a manager answers.
+// Highlights take at most a third of a budget, and 8 KiB, whatever a manager answers. They
+// are shown in the order of the stream.
 func TestHighlightsAreFew(t *testing.T) {
 	t.Parallel()
 	var many []procmgr.Highlight
 	for i := range 2000 {
 		many = append(many, procmgr.Highlight{Offset: 16_000 + int64(i)/4, Text: fmt.Sprintf("error: \"kind\" %d\nnext line", i), Count: i})
 	}
+	backward := slices.Clone(many[:20])
+	slices.Reverse(backward)
+	shown := ask(t, troubledPrinter(t, backward), nil, "execute", `{"command":"x"}`).Report.Highlights
+	require.Len(t, shown, 20)
+	require.True(t, slices.IsSortedFunc(shown, func(a, b procmgr.Highlight) int { return int(a.Offset - b.Offset) }))
 	for _, tokens := range []int{500, 4000, 16000} {
 		for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
 			for _, found := range [][]procmgr.Highlight{nil, many[:1], many} {

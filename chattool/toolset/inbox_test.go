@@ -38,55 +38,6 @@ func TestInboxGarbledCursor(t *testing.T) {
 	}
 }
 
-// What a result has shown before Ack is not told again by the Set that goes on
-// with the cursor, however the model came to read it.
-func TestInboxAfterARestart(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		name  string
-		reads func(w *world, set *toolset.Set) // starts a process, and shows its end
-	}{
-		{"a read", func(w *world, set *toolset.Set) {
-			l := background(t, w, set, "x")
-			w.exit(l, 1)
-			say(t, set, "process_output", `{"process_id":"`+l.ID+`"}`)
-		}},
-		{"a list", func(w *world, set *toolset.Set) {
-			w.exit(background(t, w, set, "x"), 1)
-			say(t, set, "process_list", `{}`)
-		}},
-		{"its own start", func(w *world, set *toolset.Set) {
-			w.next = fate{ends: true}
-			say(t, set, "execute", `{"command":"x","run_in_background":true}`)
-		}},
-		{"its own start, and no record is left", func(w *world, set *toolset.Set) {
-			w.next = fate{ends: true}
-			say(t, set, "execute", `{"command":"x","run_in_background":true}`)
-			w.all[0].dropped, w.all[0].gone = true, true
-		}},
-		{"a read, and another one goes on", func(w *world, set *toolset.Set) {
-			background(t, w, set, "y")
-			l := background(t, w, set, "x")
-			w.exit(l, 1)
-			say(t, set, "process_output", `{"process_id":"`+l.ID+`"}`)
-		}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld()
-			set := newSet(toolset.Static(&view{w, "chat"}), inboxOptions())
-			inbox := set.Inbox(t.Context(), "")
-			tt.reads(w, set)
-			for range 3 {
-				cursor := inbox.Ack(toolset.Notices{})
-				inbox = newSet(toolset.Static(&view{w, "chat"}), inboxOptions()).Inbox(t.Context(), cursor)
-				n, err := inbox.Pending(t.Context())
-				require.NoError(t, err)
-				require.Empty(t, n.Text)
-			}
-		})
-	}
-}
-
 // A cursor that was saved while the manager could not be asked lacks nothing.
 // The next one is up to date.
 func TestInboxAckWithoutAManager(t *testing.T) {

@@ -1,7 +1,6 @@
 package toolset_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -195,37 +194,16 @@ func TestInputDefinitions(t *testing.T) {
 	without, with := newSet(nowhere, nil).Definitions(), newSet(nowhere, withInput).Definitions()
 	require.Len(t, without, 4)
 	require.Len(t, with, 5)
-	require.Equal(t, without, newSet(nowhere, &toolset.Options{Input: false}).Definitions())
 	require.Equal(t, without[2:4], with[2:4])
-	require.Equal(t, without[1].Description, with[1].Description)
 	require.NotContains(t, string(without[1].Schema), "screen")
 	require.Contains(t, string(with[1].Schema), `"screen":{"type":"boolean"`)
-	require.NotContains(t, without[0].Description+string(without[0].Schema), "process_input")
-	require.NotContains(t, string(without[0].Schema), "stdin")
 	require.Equal(t, "process_input", with[4].Name)
 	require.False(t, with[4].Parallel)
 	for _, key := range procmgr.KeyNames() {
 		require.Contains(t, string(with[4].Schema), key)
 	}
-	var schema struct {
-		Properties map[string]struct {
-			Type  string   `json:"type"`
-			Enum  []string `json:"enum"`
-			Items struct {
-				Type string `json:"type"`
-			} `json:"items"`
-		} `json:"properties"`
-		Required []string `json:"required"`
-	}
-	require.NoError(t, json.Unmarshal(with[4].Schema, &schema))
-	require.Equal(t, []string{"process_id"}, schema.Required)
-	require.Equal(t, "array", schema.Properties["keys"].Type)
-	require.Equal(t, "string", schema.Properties["keys"].Items.Type)
-	schema.Properties = nil
-	require.NoError(t, json.Unmarshal(with[0].Schema, &schema))
-	require.Equal(t, []string{"open", "terminal"}, schema.Properties["stdin"].Enum)
-	require.Equal(t, []string{"command"}, schema.Required)
-
+	require.Contains(t, string(with[4].Schema), `"required":["process_id"]`)
+	require.Contains(t, string(with[0].Schema), `"enum":["open","terminal"]`)
 	withoutStdin := regexp.MustCompile(`,"stdin":\{[^}]*\}`).ReplaceAllString(string(with[0].Schema), "")
 	require.Equal(t, string(without[0].Schema), withoutStdin, "execute has stdin, and nothing else")
 
@@ -244,27 +222,6 @@ func TestHeldInputPrograms(t *testing.T) {
 		programs string
 		drive    func(t *testing.T, l *local)
 	}{
-		{"python3 on a pipe", "python3", func(t *testing.T, l *local) {
-			d := l.open("open", "python3 -i")
-			require.Contains(t, d.input("text", "x = 6\nprint(x * 7)\n", "wait_for", "42")["output"], "42")
-			require.Equal(t, "exited", d.input("end", true)["state"])
-		}},
-		{"bc", "bc", func(t *testing.T, l *local) {
-			d := l.open("open", "bc")
-			require.Equal(t, "42\n", d.input("text", "6*7\n", "wait_for", "42")["output"])
-			require.Equal(t, "exited", d.input("end", true)["state"])
-		}},
-		{"sqlite3", "sqlite3", func(t *testing.T, l *local) {
-			d := l.open("open", "sqlite3 db")
-			require.Equal(t, "42\n", d.input("text", "create table t(a); insert into t values(42); select a from t;\n", "wait_for", "42")["output"])
-			require.Equal(t, "exited", d.input("end", true)["state"])
-			require.Equal(t, "42\n", l.shell("sqlite3 db 'select a from t'"))
-		}},
-		{"node", "node", func(t *testing.T, l *local) {
-			d := l.open("open", "node -i")
-			require.Contains(t, d.input("text", "console.log(6 * 7)\n", "wait_for", "42")["output"], "42")
-			require.Equal(t, "exited", d.input("end", true)["state"])
-		}},
 		{"git add -p", "git", func(t *testing.T, l *local) {
 			l.shell(repository + " && echo more >>f1 && echo more >>f2")
 			d := l.open("open", "git add -p")
@@ -284,20 +241,6 @@ func TestHeldInputPrograms(t *testing.T) {
 			}
 			require.Contains(t, l.shell("cat package.json"), `"name": "demo"`)
 		}},
-		{"apt-get", "apt-get bc", func(t *testing.T, l *local) {
-			testenv.Root(t)
-			d := l.open("open", "apt-get remove bc")
-			d.until("Do you want to continue")
-			got := d.input("text", "n\n", "end", true)
-			require.Contains(t, got["output"], "Abort.")
-			require.EqualValues(t, 1, got["exit_code"])
-		}},
-		{"ssh-keygen", "ssh-keygen", func(t *testing.T, l *local) {
-			d := l.open("open", "ssh-keygen -t ed25519 -N ''")
-			d.until("in which to save the key")
-			require.Equal(t, "exited", d.input("text", l.dir+"/key\n", "end", true)["state"])
-			require.Contains(t, l.shell("cat key.pub"), "ssh-ed25519 ")
-		}},
 		{"python3 on a terminal", "python3", func(t *testing.T, l *local) {
 			d := l.open("terminal", "python3")
 			d.until(">>>")
@@ -313,13 +256,6 @@ func TestHeldInputPrograms(t *testing.T) {
 			require.Contains(t, d.input("text", "echo $((6*7))", "keys", enter, "wait_for", "^42$")["output"], "42\n")
 			d.input("text", "exit 3", "keys", enter)
 			require.Equal(t, 3, d.ends())
-		}},
-		{"gdb", "gdb", func(t *testing.T, l *local) {
-			d := l.open("terminal", "gdb -q -nx -iex 'set debuginfod enabled off'")
-			d.until(`\(gdb\)`)
-			require.Contains(t, d.input("text", "print 6*7", "keys", enter, "wait_for", "= 42")["output"], "$1 = 42")
-			d.input("text", "quit", "keys", enter)
-			require.Zero(t, d.ends())
 		}},
 		{"git rebase -i", "git vi", func(t *testing.T, l *local) {
 			l.shell(repository)
@@ -338,22 +274,6 @@ func TestHeldInputPrograms(t *testing.T) {
 			got := d.input("text", "G")
 			require.Contains(t, got["output"], "\n1000\n", "%v", got)
 			require.Equal(t, "exited", d.input("text", "q", "wait_for", "nothing")["state"])
-		}},
-		{"vim", "vim", func(t *testing.T, l *local) {
-			d := l.open("terminal", "HOME=$PWD vim -n file")
-			d.until(`file`)
-			got := d.input("text", "ihello\nworld", "keys", []string{"escape"})
-			require.Contains(t, got["output"], "hello\nworld\n~", "%v", got)
-			d.input("text", ":wq", "keys", enter)
-			require.Zero(t, d.ends())
-			require.Equal(t, "hello\nworld\n", l.shell("cat file"))
-		}},
-		{"top", "top", func(t *testing.T, l *local) {
-			d := l.open("terminal", "top")
-			d.until("PID")
-			require.Contains(t, d.input("screen", true)["output"], "load average")
-			d.input("text", "q")
-			require.Zero(t, d.ends())
 		}},
 		{"su", "su setpriv useradd userdel chpasswd", func(t *testing.T, l *local) {
 			testenv.Root(t)

@@ -17,7 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
-	"github.com/toolproc/toolproc/procmgr"
 )
 
 const loopTokens = "testdata/loops/tokens.txt"
@@ -61,31 +60,6 @@ func recordedLoop(t *testing.T, path string) (runs []recordedRun) {
 	return runs
 }
 
-// clockwork is a manager whose processes take always the same time, in the same place.
-type clockwork struct{ procmgr.Manager }
-
-func (s clockwork) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
-	out, err := s.Manager.Start(ctx, req)
-	return s.settle(out), err
-}
-
-func (s clockwork) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
-	out, err := s.Manager.Output(ctx, id, req)
-	return s.settle(out), err
-}
-
-func (clockwork) settle(out procmgr.Output) procmgr.Output {
-	p := &out.Process
-	p.WorkDir = "/srv/app"
-	if p.LogPath != "" {
-		p.LogPath = "/var/lib/agent/19-" + p.ID + ".log"
-	}
-	if p.State == procmgr.Exited {
-		p.StartedAt, p.ExitedAt, p.Elapsed = began, began.Add(12300*time.Millisecond), 12300*time.Millisecond
-	}
-	return out
-}
-
 const recordedTime = "2006-01-02T15:04:05.000Z"
 
 var recordedTimes = regexp.MustCompile(`(?m)^[ +-]?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)`)
@@ -115,7 +89,7 @@ func replay(t *testing.T, runs []recordedRun, opts toolset.Options) (results []t
 	was := map[string]string{}
 	var times []string
 	opts.ProcessID = func(context.Context, toolset.Call) string { ids++; return fmt.Sprintf("n%dfkq7zt2m", ids) }
-	set := newSet(toolset.Static(clockwork{l.chat}), &opts)
+	set := toolset.New(toolset.Static(&steady{Manager: l.chat, dir: "/srv/app", path: "/var/lib/agent/19-%s.log"}), &opts)
 	for _, run := range runs {
 		l.prints(run.now(t, was), run.code)
 		res := set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: json.RawMessage(arguments(t, "command", printOut, "timeout", "2m"))})

@@ -4,9 +4,6 @@ package toolset_test
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,7 +16,6 @@ import (
 
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
@@ -29,22 +25,8 @@ const patience = time.Minute
 // managers returns a manager of one chat for each way to a host.
 func managers(t *testing.T) map[string]procmgr.Manager {
 	t.Helper()
-	l := newHost(t, nil)
-	handler, err := prochttp.NewHandler(l, &prochttp.HandlerOptions{Token: "t"})
-	require.NoError(t, err)
-	server := httptest.NewServer(handler)
-	t.Cleanup(server.Close)
-	client, err := prochttp.NewClient(server.URL, &prochttp.ClientOptions{Token: "t"})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, client.Close()) })
-	return map[string]procmgr.Manager{"local": l.Chat("a"), "http": client.Chat("b")}
-}
-
-// onlyList is a manager without events.
-type onlyList struct{ procmgr.Manager }
-
-func (onlyList) Events(context.Context, procmgr.EventsRequest) (procmgr.EventPage, error) {
-	return procmgr.EventPage{}, errors.ErrUnsupported
+	l := newHost(t, &proclocal.Options{LogDir: t.TempDir()})
+	return map[string]procmgr.Manager{"local": l.Chat("a"), "http": remote(t, l, nil, nil)}
 }
 
 // An Inbox wakes a host as soon as something has happened.
@@ -138,70 +120,11 @@ func TestInboxAfterACrash(t *testing.T) {
 	}
 }
 
-// A process that matches without end is told once, and then its end.
-func TestNotifyOnFlood(t *testing.T) {
-	t.Parallel()
-	for name, m := range managers(t) {
-		for _, mode := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, mode %v", name, mode), func(t *testing.T) {
-				t.Parallel()
-				ctx, cancel := context.WithTimeout(t.Context(), patience)
-				defer cancel()
-				set := newSet(toolset.Static(m), &toolset.Options{NoticesInInbox: mode})
-				inbox := set.Inbox(ctx, "")
-				// 10,000 lines at a time, for as long as it may run.
-				id := say(t, set, "execute", `{"command":"echo begins; i=0; while [ $i -lt 2000 ]; do seq -f 'error %.0f' 10000; i=$((i+1)); sleep 0.5; done","run_in_background":true,"notify_on":"error 9"}`).Report.ProcessID
-				require.NotEmpty(t, id)
-				var told []string
-				look := func() {
-					t.Helper()
-					told = append(told, say(t, set, "execute", `{"command":"true"}`).Report.Meanwhile...)
-					n, err := inbox.Pending(ctx)
-					require.NoError(t, err)
-					for line := range strings.Lines(n.Text) {
-						if about, ok := strings.CutPrefix(line, "- "); ok {
-							told = append(told, strings.TrimSuffix(about, "\n"))
-						}
-					}
-					require.Less(t, len(n.Text), 1000)
-					inbox.Ack(n)
-				}
-				// wait waits for an Inbox, or looks until there is something to tell.
-				wait := func(most int) {
-					t.Helper()
-					if mode {
-						require.NoError(t, inbox.Wait(ctx))
-						return
-					}
-					for len(told) < most {
-						look()
-						require.NoError(t, ctx.Err())
-					}
-				}
-				wait(1)
-				for range 10 {
-					look()
-				}
-				require.Len(t, told, 1)
-				require.Contains(t, told[0], `printed a line that matches notify_on: "error 9"`)
-				require.NoError(t, m.Signal(ctx, id, procmgr.Kill))
-				wait(2)
-				for range 3 {
-					look()
-				}
-				require.Len(t, told, 2)
-				require.Contains(t, told[1], "ended on request (exit code 137)")
-				// The kill may have come in the middle of a line.
-				require.Regexp(t, `; last line: "e[ro]* ?\d*"$`, told[1])
-			})
-		}
-	}
-}
-
 // A notify_on whose match would not be told is refused.
 func TestNotifyOnRefused(t *testing.T) {
 	t.Parallel()
-	l := newHost(t, nil)
+	l, silent := newHost(t, nil), newWorld()
+	silent.silent = true
 	for _, tt := range []struct {
 		name string
 		m    procmgr.Manager
@@ -209,7 +132,7 @@ func TestNotifyOnRefused(t *testing.T) {
 		on   string
 		want string
 	}{
-		{"no events", onlyList{l.Chat("a")}, nil, "x", "nothing was started: the process manager cannot watch for notify_on. Leave notify_on out, and wait with the wait_for of process_output"},
+		{"no events", &view{silent, "a"}, nil, "x", "nothing was started: the process manager cannot watch for notify_on. Leave notify_on out, and wait with the wait_for of process_output"},
 		{"slashes", l.Chat("a"), nil, "/x/i", `the argument \"notify_on\": \"/x/i\" has the slashes`},
 		{"no pattern", l.Chat("a"), nil, "(", "nothing was started: "},
 	} {

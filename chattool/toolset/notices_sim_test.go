@@ -16,26 +16,6 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// A teller is what the simulation tests: a [toolset.Set], or something that is
-// broken on purpose.
-type teller interface {
-	call(ctx context.Context, tool, arguments string) toolset.Report
-	inbox(ctx context.Context, cursor string) mailbox
-}
-
-type mailbox interface {
-	Pending(ctx context.Context) (toolset.Notices, error)
-	Ack(n toolset.Notices) (cursor string)
-}
-
-type setTeller struct{ set *toolset.Set }
-
-func (t setTeller) call(ctx context.Context, tool, arguments string) toolset.Report {
-	return t.set.Call(ctx, toolset.Call{Name: tool, Arguments: json.RawMessage(arguments)}).Report
-}
-
-func (t setTeller) inbox(ctx context.Context, cursor string) mailbox { return t.set.Inbox(ctx, cursor) }
-
 // In a simulation, hosts and models do what they like with one chat: commands
 // start and end, outputs are read, results are dropped, notices are read and
 // acknowledged, and programs crash. The oracle then knows which ends a model has
@@ -45,8 +25,8 @@ type simulation struct {
 	world  *world
 	chat   string
 	view   func() *view
-	fresh  func() teller // a Set that has not seen this chat
-	sets   []*host       // two programs
+	fresh  func() *toolset.Set // one that has not seen this chat
+	sets   []*host             // two programs
 	fates  map[string]*destiny
 	gaps   bool // events get lost
 	drops  bool // records get lost
@@ -59,9 +39,8 @@ type simulation struct {
 // A host is a program with a Set. It may crash, and begin anew with the cursor
 // that it has saved.
 type host struct {
-	teller
-	number  int
-	box     mailbox
+	set     *toolset.Set
+	box     *toolset.Inbox
 	cursor  string
 	took    bool            // it goes on with the cursor of a Set that has crashed
 	pending toolset.Notices // sent, and not acknowledged
@@ -155,6 +134,10 @@ func (s *simulation) result(h *host, r toolset.Report, about string) {
 	}
 }
 
+func (s *simulation) call(h *host, tool, arguments string) toolset.Report {
+	return h.set.Call(s.context(), toolset.Call{Name: tool, Arguments: json.RawMessage(arguments)}).Report
+}
+
 func (s *simulation) start(h *host) {
 	background, ends, notify := s.IntN(2) == 0, s.IntN(3) == 0, !s.gaps && s.IntN(4) == 0
 	s.world.next = fate{ends: ends}
@@ -166,7 +149,7 @@ func (s *simulation) start(h *host) {
 	case background:
 		arguments = `{"command":"job","run_in_background":true}`
 	}
-	r := h.call(s.context(), "execute", arguments)
+	r := s.call(h, "execute", arguments)
 	if len(s.world.all) == before {
 		s.fail("nothing was started: %s", r.Error)
 		return
@@ -181,7 +164,7 @@ func (s *simulation) start(h *host) {
 
 func (s *simulation) read(h *host) {
 	if d := s.any(func(*destiny) bool { return true }); d != nil {
-		r := h.call(s.context(), "process_output", `{"process_id":"`+d.life.ID+`","wait_timeout":"0s"}`)
+		r := s.call(h, "process_output", `{"process_id":"`+d.life.ID+`","wait_timeout":"0s"}`)
 		if d.life.State == procmgr.Exited && !d.life.gone && d.owner == h {
 			d.shown, d.seen = true, true
 		}
@@ -210,13 +193,10 @@ func (s *simulation) ack(h *host) {
 		d := s.fates[p.ID]
 		_, line, _ := strings.Cut(h.pending.Text, "\n- "+p.ID+" ")
 		line, _, _ = strings.Cut(line, "\n")
-		if shown := d.shown; shown {
-			d.shown = false // only since it was sent
-			s.tell(h, p.ID, p.State == procmgr.Exited, strings.Contains(line, "match of"))
-			d.shown = true
-			continue
-		}
+		shown := d.shown
+		d.shown = false // if it is shown, then only since it was sent
 		s.tell(h, p.ID, p.State == procmgr.Exited, strings.Contains(line, "match of"))
+		d.shown = shown
 	}
 	h.cursor = h.box.Ack(h.pending)
 	h.pending = toolset.Notices{}
@@ -232,7 +212,7 @@ func (s *simulation) ack(h *host) {
 
 // restart lets a program crash, and begin anew with what it has saved.
 func (s *simulation) restart(h *host) {
-	h.teller, h.took = s.fresh(), true
+	h.set, h.took = s.fresh(), true
 	h.pending = toolset.Notices{}
 	for _, d := range s.fates {
 		if d.owner == nil && d.starter == h {
@@ -255,7 +235,7 @@ func (s *simulation) restart(h *host) {
 			d.lost = true
 		}
 	}
-	h.box = h.inbox(s.context(), h.cursor)
+	h.box = h.set.Inbox(s.context(), h.cursor)
 }
 
 func (s *simulation) any(wanted func(*destiny) bool) *destiny {
@@ -305,9 +285,9 @@ func (s *simulation) step() {
 	case k < 11:
 		s.read(h)
 	case k < 12:
-		s.result(h, h.call(s.context(), "process_list", `{}`), "")
+		s.result(h, s.call(h, "process_list", `{}`), "")
 	case k < 13: // a result that is about nothing
-		s.result(h, h.call(s.context(), "process_output", `{"process_id":"none"}`), "")
+		s.result(h, s.call(h, "process_output", `{"process_id":"none"}`), "")
 	case k < 15:
 		s.pend(h)
 	case k < 17:
@@ -337,8 +317,8 @@ func (s *simulation) run() error {
 		s.world.exit(s.world.begin(s.chat+"-other", procmgr.StartRequest{Background: true}), 0)
 	}
 	for i := range s.sets {
-		h := &host{teller: s.fresh(), number: i}
-		h.box = h.inbox(s.context(), "")
+		h := &host{set: s.fresh()}
+		h.box = h.set.Inbox(s.context(), "")
 		h.cursor = h.box.Ack(toolset.Notices{})
 		s.sets[i] = h
 	}
@@ -358,7 +338,7 @@ func (s *simulation) run() error {
 			if s.pend(h); s.broken == nil && len(h.pending.Processes) > 0 {
 				s.ack(h)
 			} else if !s.mode {
-				s.result(h, h.call(s.context(), "process_list", `{}`), "")
+				s.result(h, s.call(h, "process_list", `{}`), "")
 			}
 			if s.broken != nil {
 				return s.broken
@@ -380,8 +360,8 @@ func (s *simulation) run() error {
 }
 
 // simulate runs schedules until one fails, at most as many as most.
-func simulate(most int, mode bool, broken func(teller) teller, seed uint64) error {
-	var pool []teller
+func simulate(most int, mode bool, seed uint64) error {
+	var pool []*toolset.Set
 	for n := range most {
 		if n%64 == 0 {
 			pool = nil // a Set for each schedule would cost more than the schedules
@@ -398,14 +378,11 @@ func simulate(most int, mode bool, broken func(teller) teller, seed uint64) erro
 			gaps:  rng.IntN(4) == 0,
 			steps: 4 + rng.IntN(20),
 			crash: mode && rng.IntN(2) == 0,
-			fresh: func() teller {
+			fresh: func() *toolset.Set {
 				if used++; used > len(pool) {
-					pool = append(pool, setTeller{newSet(resolve, &toolset.Options{NoticesInInbox: mode})})
+					pool = append(pool, toolset.New(resolve, &toolset.Options{NoticesInInbox: mode}))
 				}
-				if broken == nil {
-					return pool[used-1]
-				}
-				return broken(pool[used-1])
+				return pool[used-1]
 			},
 		}
 		s.drops = rng.IntN(3) == 0 && (!s.crash || !s.gaps)
@@ -435,7 +412,7 @@ func simulateAll(t *testing.T, schedules int) {
 	for seed := range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			for _, mode := range []bool{false, true} {
-				if err := simulate(schedules/2/runtime.GOMAXPROCS(0), mode, nil, uint64(seed)); err != nil {
+				if err := simulate(schedules/2/runtime.GOMAXPROCS(0), mode, uint64(seed)); err != nil {
 					t.Errorf("inbox %v: %v", mode, err)
 				}
 			}

@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +27,7 @@ func background(t *testing.T, w *world, set *toolset.Set, command string) *life 
 	t.Helper()
 	res := say(t, set, "execute", arguments(t, "command", command, "run_in_background", true))
 	require.False(t, res.IsError, res.Content)
+	require.Contains(t, res.Content, "you will be told when it ends")
 	return w.all[len(w.all)-1]
 }
 
@@ -276,43 +275,6 @@ func TestMeanwhileCounts(t *testing.T) {
 	}
 }
 
-// A start says that the model will be told only if that is true.
-func TestPromise(t *testing.T) {
-	t.Parallel()
-	const promise = "you will be told when it ends"
-	for _, tt := range []struct {
-		name  string
-		mode  bool
-		inbox bool
-		want  bool
-	}{
-		{"in results", false, false, true},
-		{"in an inbox", true, true, true},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld()
-			set := newSet(toolset.Static(&view{w, "chat"}), &toolset.Options{NoticesInInbox: tt.mode})
-			var inbox *toolset.Inbox
-			if tt.inbox {
-				inbox = set.Inbox(t.Context(), "")
-			}
-			for range 2 { // the Inbox knows its conversation, or does not yet
-				res := say(t, set, "execute", `{"command":"x","run_in_background":true}`)
-				require.Equal(t, tt.want, strings.Contains(res.Content, promise), res.Content)
-				w.exit(w.all[len(w.all)-1], 1)
-				res = say(t, set, "process_output", nothing)
-				require.Equal(t, !tt.mode, len(res.Report.Meanwhile) > 0)
-				if inbox != nil {
-					n, err := inbox.Pending(t.Context())
-					require.NoError(t, err)
-					require.Equal(t, tt.mode, n.Text != "")
-					inbox.Ack(n)
-				}
-			}
-		})
-	}
-}
-
 func TestOnStart(t *testing.T) {
 	t.Parallel()
 	type started struct {
@@ -336,29 +298,19 @@ func TestOnStart(t *testing.T) {
 }
 
 // partly is a chat on several machines. One machine never answers.
-type partly struct{ procmgr.Manager }
+type partly struct{ *view }
 
 func (p partly) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
-	page, err := p.Manager.Events(ctx, req)
+	page, err := p.view.Events(ctx, req)
 	return page, cmp.Or(err, error(&procmgr.PartialError{}))
 }
 
 // A machine that does not answer silences none of the others.
 func TestMeanwhileOnMachinesThatAnswer(t *testing.T) {
 	t.Parallel()
-	m := partly{newHost(t, nil).Chat("chat")}
-	set := newSet(toolset.Static(m), nil)
-	end := filepath.Join(t.TempDir(), "end")
-	res := callWith(t, set, "execute", map[string]any{
-		"command": "while [ ! -e '" + end + "' ]; do sleep 0.01; done; exit 3", "run_in_background": true, "notify_on": "x",
-	})
-	id := res.Report.ProcessID
-	require.NotEmpty(t, id, res.Content)
-	require.NoError(t, os.WriteFile(end, nil, 0o600))
-	out, err := m.Output(t.Context(), id, procmgr.OutputRequest{Wait: time.Minute})
-	require.NoError(t, err)
-	require.Equal(t, procmgr.Exited, out.Process.State)
-	res = callWith(t, set, "execute", map[string]any{"command": "true"})
-	require.Len(t, res.Report.Meanwhile, 1, res.Content)
-	require.Contains(t, res.Report.Meanwhile[0], id)
+	w := newWorld()
+	set := toolset.New(toolset.Static(partly{&view{w, "chat"}}), nil)
+	l := background(t, w, set, "x")
+	w.exit(l, 3)
+	require.Contains(t, strings.Join(say(t, set, "process_output", nothing).Report.Meanwhile, "\n"), l.ID)
 }

@@ -26,12 +26,21 @@ const bug = `def average(numbers):
 print(average([-40, 50, 80]))
 `
 
+// inTurn chooses one ID after the other.
+func inTurn(ids ...string) func(context.Context, toolset.Call) string {
+	return func(context.Context, toolset.Call) string {
+		id := ids[0]
+		ids = ids[1:]
+		return id
+	}
+}
+
 // A model finds a mistake with a debugger, and the page shows how.
 func TestInputPage(t *testing.T) {
 	testenv.Programs(t, "python3")
 	l := newLocal(t, &toolset.Options{
 		Input: true, Format: toolset.FormatText, DefaultTimeout: patience,
-		ProcessID: func(context.Context, toolset.Call) string { return "k7qv2mzp4a" },
+		ProcessID: inTurn("k7qv2mzp4a"),
 	})
 	require.NoError(t, os.WriteFile(filepath.Join(l.dir, "average.py"), []byte(bug), 0o600))
 	transcript{
@@ -52,18 +61,9 @@ func TestInputPage(t *testing.T) {
 // A model starts its tests, works on, and is told that they have failed.
 func TestNoticesPage(t *testing.T) {
 	t.Parallel()
-	noticesPage(t)
-}
-
-func noticesPage(t *testing.T) {
-	ids := []string{"npc5orns6a", "h2kq7vd3xe"}
 	l := newLocal(t, &toolset.Options{
 		Format: toolset.FormatText, DefaultTimeout: patience,
-		ProcessID: func(context.Context, toolset.Call) string {
-			id := ids[0]
-			ids = ids[1:]
-			return id
-		},
+		ProcessID: inTurn("npc5orns6a", "h2kq7vd3xe"),
 	})
 	for name, content := range map[string]string{
 		"test.sh": "until [ -e go ]; do sleep 0.01; done; echo 'retry.test: 12 passed'; echo '3 failing'; exit 1\n",
@@ -104,14 +104,9 @@ done
 // A model runs its tests again, with a mistake and without a change.
 func TestAgainPage(t *testing.T) {
 	t.Parallel()
-	ids := []string{"npc5orns6a", "h2kq7vd3xe", "k7qv2mzp4a"}
 	l := newLocal(t, &toolset.Options{
 		Format: toolset.FormatText, DefaultTimeout: patience,
-		ProcessID: func(context.Context, toolset.Call) string {
-			id := ids[0]
-			ids = ids[1:]
-			return id
-		},
+		ProcessID: inTurn("npc5orns6a", "h2kq7vd3xe", "k7qv2mzp4a"),
 	})
 	require.NoError(t, os.WriteFile(filepath.Join(l.dir, "test.sh"), []byte(totalTests), 0o600))
 	transcript{

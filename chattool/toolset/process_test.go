@@ -3,9 +3,7 @@ package toolset_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
-	"strings"
 	"testing"
 	"time"
 
@@ -110,96 +108,6 @@ func TestProcessOutputFails(t *testing.T) {
 	}
 }
 
-func TestProcessOutputCanceled(t *testing.T) {
-	t.Parallel()
-	for _, err := range []error{nil, context.Canceled} {
-		ctx, cancel := context.WithCancel(t.Context())
-		m := &fake{output: func(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
-			if req.Wait > 0 {
-				cancel()
-				return running(id, "so far"), err
-			}
-			return running(id, "so far"), ctx.Err()
-		}}
-		res, got := callContext(ctx, t, m, nil, "process_output", `{"process_id":"p1"}`)
-		require.False(t, res.IsError)
-		require.Equal(t, false, got["success"])
-		require.Equal(t, "so far", got["output"])
-		require.Equal(t, "the call was canceled; process p1 was left alone", got["error"])
-		require.Empty(t, m.signals)
-	}
-}
-
-func TestProcessList(t *testing.T) {
-	t.Parallel()
-	var processes []procmgr.Process
-	add := func(id string, state procmgr.State, at int) {
-		out := running(id, "").Process
-		out.State, out.StartedAt = state, began.Add(time.Duration(at)*time.Second)
-		processes = append(processes, out)
-	}
-	add("e1", procmgr.Exited, 1)
-	add("r2", procmgr.Running, 2)
-	add("d3", procmgr.Detached, 3)
-	add("r4", procmgr.Running, 4)
-	add("r4b", procmgr.Running, 4)
-	add("e5", procmgr.Exited, 5)
-	ids := func(got map[string]any) (ids []string) {
-		for _, p := range got["processes"].([]any) {
-			ids = append(ids, p.(map[string]any)["process_id"].(string))
-		}
-		return ids
-	}
-
-	t.Run("order", func(t *testing.T) {
-		m := &fake{list: func(context.Context) ([]procmgr.Process, error) { return processes, nil }}
-		_, got := call(t, m, nil, "process_list", ``)
-		require.Equal(t, []string{"r4b", "r4", "r2", "d3", "e5", "e1"}, ids(got))
-		require.NotContains(t, got, "omitted")
-		require.Equal(t, "e1", processes[0].ID, "the manager's list is left as it is")
-	})
-	t.Run("none", func(t *testing.T) {
-		res, _ := call(t, &fake{}, nil, "process_list", `{}`)
-		require.Equal(t, `{"processes":[]}`, res.Content)
-		require.False(t, res.IsError)
-	})
-	t.Run("many", func(t *testing.T) {
-		var many []procmgr.Process
-		for i := range 50 {
-			p := exited(fmt.Sprint("p", i), 0, "").Process
-			p.StartedAt = began.Add(time.Duration(i))
-			many = append(many, p)
-		}
-		many[7].State, many[7].ExitedAt, many[7].ExitCode = procmgr.Running, time.Time{}, nil
-		_, got := call(t, &fake{list: func(context.Context) ([]procmgr.Process, error) { return many, nil }}, nil, "process_list", ``)
-		require.Len(t, got["processes"], 20)
-		require.Equal(t, "p7", ids(got)[0])
-		require.Equal(t, "p49", ids(got)[1])
-		require.EqualValues(t, 30, got["omitted"])
-	})
-	t.Run("entry", func(t *testing.T) {
-		p := exited("p1", 137, "").Process
-		p.Command = "echo <" + strings.Repeat("é", 200) + ">"
-		p.WorkDir, p.Signal, p.Background = "/w", "SIGKILL", true
-		res, got := call(t, &fake{list: func(context.Context) ([]procmgr.Process, error) { return []procmgr.Process{p}, nil }}, nil, "process_list", ``)
-		entry := got["processes"].([]any)[0].(map[string]any)
-		command := entry["command"].(string)
-		require.LessOrEqual(t, len(command), 200)
-		require.True(t, strings.HasSuffix(command, "éé…"))
-		delete(entry, "command")
-		require.Equal(t, map[string]any{
-			"process_id": "p1", "state": "exited", "exit_code": 137.0, "age": entry["age"],
-		}, entry)
-		require.Contains(t, res.Content, "echo <é")
-	})
-	t.Run("failure", func(t *testing.T) {
-		m := &fake{list: func(context.Context) ([]procmgr.Process, error) { return nil, errors.New("no route") }}
-		res, got := call(t, m, nil, "process_list", ``)
-		require.True(t, res.IsError)
-		require.Contains(t, got["error"], "could not be listed: no route")
-	})
-}
-
 func TestProcessSignal(t *testing.T) {
 	t.Parallel()
 	ended := exited("p1", 143, "bye")
@@ -253,14 +161,4 @@ func TestProcessSignal(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestProcessSignalCanceled(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	m := &fake{signal: func(context.Context, string, procmgr.Signal) error { cancel(); return context.Canceled }}
-	res, got := callContext(ctx, t, m, nil, "process_signal", `{"process_id":"p1","signal":"kill"}`)
-	require.False(t, res.IsError)
-	require.Equal(t, false, got["success"])
-	require.Contains(t, got["error"], "unknown whether the signal was sent")
 }

@@ -102,47 +102,6 @@ func TestDeadlineBeforeTheStartArrives(t *testing.T) {
 	require.EqualValues(t, 3, got["exit_code"])
 }
 
-// A deadline that passes while the command runs there leaves it running there.
-func TestDeadlineOfARemoteCommand(t *testing.T) {
-	t.Parallel()
-	host := newHost(t, nil)
-	l := &local{t: t, set: newSet(toolset.Static(remote(t, host, nil, nil)), nil)}
-	var got map[string]any
-	for d := 200 * time.Millisecond; got["state"] == nil; d *= 4 { // a busy machine may not have begun by then
-		ctx, cancel := context.WithTimeout(t.Context(), d)
-		got = l.call(ctx, "execute", "command", "exec sleep 1000", "timeout", "1h")
-		cancel()
-	}
-	require.Equal(t, "still running when the call ran out of time; nothing was killed", got["error"])
-	require.Equal(t, "running", got["state"])
-	id := got["process_id"].(string)
-	got = l.call(t.Context(), "process_output", "process_id", id, "wait_timeout", "0s")
-	require.Equal(t, "running", got["state"])
-	got = l.call(t.Context(), "process_signal", "process_id", id, "signal", "kill")
-	require.Equal(t, "exited", got["state"])
-}
-
-// A command that runs there is stopped there.
-func TestStopOfARemoteCommand(t *testing.T) {
-	t.Parallel()
-	host := newHost(t, nil)
-	chat := remote(t, host, &prochttp.HandlerOptions{Token: "t"}, &prochttp.ClientOptions{Token: "t"})
-	ctx, stop := context.WithCancel(t.Context())
-	go func() {
-		for ctx.Err() == nil {
-			if page, err := host.List(ctx, procmgr.ListRequest{}); err == nil && page.Total == 1 {
-				stop()
-			}
-			time.Sleep(time.Millisecond)
-		}
-	}()
-	l := &local{t: t, set: newSet(toolset.Static(chat), nil)}
-	got := l.call(ctx, "execute", "command", "exec sleep 1000", "timeout", "1h")
-	require.Equal(t, "the call was canceled; the command was stopped", got["error"])
-	require.Equal(t, "exited", got["state"])
-	require.InDelta(t, 143, got["exit_code"], 0)
-}
-
 // Stop is pressed after the server has been replaced: it is unknown what has become of
 // the command, and "not started" would have it run again.
 func TestStopAfterARestart(t *testing.T) {

@@ -23,6 +23,12 @@ func TestWaitForTells(t *testing.T) {
 		out.Unsearched, out.Process.LogPath, out.Process.LogError = 12345, log, ended
 		return out
 	}
+	at10 := func(out procmgr.Output) procmgr.Output {
+		out.Next = 10
+		return out
+	}
+	// A server is often ready before the first result, whose next_offset the model goes on from.
+	const before = "Output before since was not searched; leave since out to search that too."
 	for _, tt := range []struct {
 		name, pattern string
 		out           procmgr.Output
@@ -41,11 +47,17 @@ func TestWaitForTells(t *testing.T) {
 		{"the log has it", "z", unsearched(exited("p1", 0, ""), "/log", ""), `They are in the log: grep -n -a -b -o 'PATTERN.\{0,200\}' FILE`, ""},
 		{"the log has only the beginning", "z", unsearched(exited("p1", 0, ""), "/log", "it is full"), "12345 bytes of the output were not searched", "They are in the log"},
 		{"detached", "z", unsearched(detached("p1", 0, ""), "", ""), "the shell has ended. 12345 bytes of the output", ""},
+		{"since 10: runs", "ready", at10(running("p1", "")), before, ""},
+		{"since 10: has ended", "ready", at10(exited("p1", 0, "")), before, ""},
+		{"since 10: detached", "ready", at10(detached("p1", 0, "")), before, ""},
+		{"since 10: matched", "ready", at10(matched("ready", 10)), "wait_for matched", "before since"},
+		{"from the beginning", "ready", running("p1", ""), "did not match", "before since"},
 		{"slashes", "/ready/", running("p1", "ready"), "The slashes of wait_for were searched for, too.", "bytes of the output"},
 		{"a path", "/usr/lib", running("p1", ""), "did not match within 10s", "slashes"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			res, got := call(t, &fake{output: answerOutput(tt.out)}, nil, "process_output", arguments(t, "process_id", "p1", "wait_for", tt.pattern))
+			since := map[bool]int{true: 10}[strings.HasPrefix(tt.name, "since 10")]
+			res, got := call(t, &fake{output: answerOutput(tt.out)}, nil, "process_output", arguments(t, "process_id", "p1", "wait_for", tt.pattern, "since", since))
 			require.False(t, res.IsError)
 			require.Contains(t, got["note"], tt.want)
 			require.Less(t, len(got["note"].(string)), 600)
@@ -82,40 +94,6 @@ func TestWaitForRefuses(t *testing.T) {
 			require.True(t, res.IsError)
 			require.Contains(t, got["error"], tt.want)
 			require.Empty(t, m.outputs)
-		})
-	}
-}
-
-// A server is often ready before the first result: its line then stands before
-// the next_offset that the model goes on from.
-func TestWaitForTellsThatItBeganAtSince(t *testing.T) {
-	t.Parallel()
-	at := func(out procmgr.Output) procmgr.Output {
-		out.Next = 10
-		return out
-	}
-	matched := at(running("p1", "listening\n"))
-	matched.Matched, matched.MatchedLine, matched.MatchedAt = true, "listening", 10
-	const said = "Output before since was not searched; leave since out to search that too."
-	for _, tt := range []struct {
-		name, since string
-		out         procmgr.Output
-		want        bool
-	}{
-		{"runs", "10", at(running("p1", "")), true},
-		{"has ended", "10", at(exited("p1", 0, "")), true},
-		{"detached", "10", at(detached("p1", 0, "")), true},
-		{"matched", "10", matched, false},
-		{"from the beginning", "0", running("p1", ""), false},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			res, got := call(t, &fake{output: answerOutput(tt.out)}, nil, "process_output", `{"process_id":"p1","wait_for":"listening","since":`+tt.since+`}`)
-			require.False(t, res.IsError)
-			if tt.want {
-				require.Contains(t, got["note"], said)
-			} else {
-				require.NotContains(t, got["note"], "before since")
-			}
 		})
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -104,24 +103,4 @@ func TestErrorsAreShort(t *testing.T) {
 	res, got := call(t, m, nil, "execute", `{"command":"x"}`)
 	require.Less(t, len(res.Content), 2200)
 	require.True(t, strings.HasSuffix(got["error"].(string), "é…"))
-}
-
-func TestConcurrentUse(t *testing.T) {
-	t.Parallel()
-	set := newSet(toolset.Static(&fake{}), nil)
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			set.Definitions()
-			for _, c := range []toolset.Call{
-				{Name: "execute", Arguments: []byte(`{"command":"cat f"}`)},
-				{Name: "process_list"},
-			} {
-				if set.Call(t.Context(), c).IsError {
-					t.Error(c.Name)
-				}
-			}
-		})
-	}
-	wg.Wait()
 }

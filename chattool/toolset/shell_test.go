@@ -12,7 +12,6 @@ import (
 
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // A shelled is a fake that tells its shell.
@@ -185,14 +184,4 @@ func TestShellReadsTheCommand(t *testing.T) {
 		call(t, m, &toolset.Options{Shell: shell}, "execute", `{"command":"cd /srv; serve ${b//x/y} &"}`)
 		require.Equal(t, taken, m.starts[0].Background, shell)
 	}
-}
-
-// The shell of a manager on another machine is told as well.
-func TestShellOverHTTP(t *testing.T) {
-	t.Parallel()
-	l := newHost(t, &proclocal.Options{Shell: []string{"nice", "-n", "1", "sh", "-c"}})
-	chat := remote(t, l, nil, nil)
-	_, err := chat.Describe(t.Context()) // the first answer may take longer than a Set waits
-	require.NoError(t, err)
-	require.Contains(t, described(newSet(toolset.Static(chat), nil)), dashShell)
 }

@@ -3,6 +3,7 @@ package toolset_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,63 +13,42 @@ import (
 
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proctest"
 )
 
-// A quiet is a process that has printed a text, and prints more or ends at a time.
-type quiet struct {
-	began  time.Time
-	prints map[time.Duration]string
-	ends   time.Duration
-	live   string
-}
-
-func (q *quiet) now() procmgr.Output {
-	out := running("p1", "")
-	out.Process.StartedAt, out.Process.Elapsed, out.Process.Command = q.began, time.Since(q.began), "make"
-	since := time.Since(q.began)
-	for at := time.Duration(0); at <= since; at += time.Second {
-		out.Text += q.prints[at]
-	}
-	out.Next = int64(len(out.Text))
-	out.Text += q.live
-	out.Live = q.live
-	if q.ends > 0 && since >= q.ends {
-		out.Process.State, out.Process.EndedBy, out.Process.ExitedAt, out.Process.ExitCode = procmgr.Exited, procmgr.CauseExit, q.began.Add(q.ends), new(int)
-	}
-	return out
-}
-
-// output waits as a manager does, and looks each second.
-func (q *quiet) output(ctx context.Context, _ string, req procmgr.OutputRequest) (procmgr.Output, error) {
-	first, began := q.now(), time.Now()
-	for {
-		out := q.now()
-		news := out.Next > req.From || out.Text[out.Next:] != first.Text[first.Next:]
-		out.Matched = req.Until == "." && news || req.Until != "" && req.Until != "." && strings.Contains(out.Text[min(req.From, out.Next):], req.Until)
-		if out.Matched || out.Process.State == procmgr.Exited || time.Since(began) >= req.Wait {
-			out.Text = out.Text[min(req.From, out.Next):]
-			return out, nil
-		}
-		select {
-		case <-ctx.Done():
-			out.Text = out.Text[min(req.From, out.Next):]
-			return out, ctx.Err()
-		case <-time.After(min(time.Second, req.Wait-time.Since(began))):
-		}
-	}
-}
-
+// A poller reads a process without end, in the time of a bubble.
 type poller struct {
 	t   *testing.T
-	m   *fake
 	set *toolset.Set
 }
 
-func newPoller(t *testing.T, q *quiet, opts toolset.Options) *poller {
-	q.began = time.Now()
-	m := &fake{output: q.output}
-	return &poller{t, m, newSet(toolset.Static(m), &opts)}
+// newPoller starts a process that prints each text, sleeps each duration and calls each
+// function of steps.
+func newPoller(t *testing.T, opts toolset.Options, steps ...any) *poller {
+	t.Helper()
+	host := proctest.NewScript()
+	t.Cleanup(func() { require.NoError(t, host.Close()) })
+	host.On("*", func(c *proctest.Command) int {
+		for _, step := range steps {
+			switch step := step.(type) {
+			case string:
+				fmt.Fprint(c, step)
+			case time.Duration:
+				c.Sleep(step)
+			case func(*proctest.Command):
+				step(c)
+			}
+		}
+		return 0
+	})
+	chat := host.Chat("a")
+	_, err := chat.Start(t.Context(), procmgr.StartRequest{ID: "p1", Command: "make"})
+	require.NoError(t, err)
+	synctest.Wait()
+	return &poller{t, toolset.New(toolset.Static(chat), &opts)}
 }
+
+const day = 24 * time.Hour
 
 func (r *poller) read(pairs ...any) (res toolset.Result, took time.Duration) {
 	r.t.Helper()
@@ -85,7 +65,7 @@ func (r *poller) readIn(ctx context.Context, pairs ...any) (res toolset.Result, 
 func TestNothingNew(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newPoller(t, &quiet{prints: map[time.Duration]string{0: "compiling\n"}}, toolset.Options{Format: toolset.FormatText})
+		r := newPoller(t, toolset.Options{Format: toolset.FormatText}, "compiling\n", day)
 		first, _ := r.read("wait_timeout", "10s")
 		require.Contains(t, first.Content, "compiling")
 		for range 2 { // the first two that show nothing new
@@ -113,13 +93,16 @@ func TestNothingNew(t *testing.T) {
 		require.Equal(t, time.Minute, took, "it is asked for more")
 		_, took = r.read("since", 10, "wait_timeout", "0s")
 		require.Equal(t, 30*time.Second, took)
+		r.set.Forget()
+		res, _ := r.read("wait_timeout", "1s")
+		require.Equal(t, "compiling\n", *res.Report.Output)
 	})
 }
 
 func TestNothingNewFromTheBeginning(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newPoller(t, &quiet{prints: map[time.Duration]string{0: "compiling\n"}, live: "50 %"}, toolset.Options{})
+		r := newPoller(t, toolset.Options{}, "compiling\n", func(c *proctest.Command) { c.Redraw("50 %") }, day)
 		for i := range 4 {
 			res, _ := r.read("wait_timeout", "1s")
 			require.Equal(t, i < 3, res.Report.Output != nil, "%d: %s", i, res.Content)
@@ -136,24 +119,24 @@ func TestNothingNewFromTheBeginning(t *testing.T) {
 func TestLongerReadEnds(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		q     quiet
+		steps []any
 		opts  toolset.Options
 		pairs []any
 		has   string
 		took  time.Duration
 	}{
-		"output":              {q: quiet{prints: map[time.Duration]string{0: "a\n", 14 * time.Second: "news\n"}}, has: "news", took: 9 * time.Second},
-		"the end":             {q: quiet{prints: map[time.Duration]string{0: "a\n"}, ends: 17 * time.Second}, has: "exit code 0", took: 12 * time.Second},
-		"a line of wait_for":  {q: quiet{prints: map[time.Duration]string{0: "a\n", 14 * time.Second: "ready\n"}}, pairs: []any{"wait_for", "ready"}, has: "wait_for matched", took: 9 * time.Second},
-		"within its own time": {q: quiet{prints: map[time.Duration]string{0: "a\n", 6 * time.Second: "news\n"}}, has: "news", took: time.Second},
-		"MaxTimeout":          {q: quiet{prints: map[time.Duration]string{0: "a\n"}}, opts: toolset.Options{MaxTimeout: 20 * time.Second}, has: "waited 20s", took: 20 * time.Second},
-		"Whole":               {q: quiet{prints: map[time.Duration]string{0: "a\n"}}, opts: toolset.Options{Whole: true}, has: "running", took: time.Second},
+		"output":              {steps: []any{"a\n", 14 * time.Second, "news\n", day}, has: "news", took: 9 * time.Second},
+		"the end":             {steps: []any{"a\n", 17 * time.Second}, has: "exit code 0", took: 12 * time.Second},
+		"a line of wait_for":  {steps: []any{"a\n", 14 * time.Second, "ready\n", day}, pairs: []any{"wait_for", "ready"}, has: "wait_for matched", took: 9 * time.Second},
+		"within its own time": {steps: []any{"a\n", 5500 * time.Millisecond, "news\n", day}, has: "news", took: time.Second},
+		"MaxTimeout":          {steps: []any{"a\n", day}, opts: toolset.Options{MaxTimeout: 20 * time.Second}, has: "waited 20s", took: 20 * time.Second},
+		"Whole":               {steps: []any{"a\n", day}, opts: toolset.Options{Whole: true}, has: "running", took: time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				tt.opts.Format = toolset.FormatText
-				r := newPoller(t, &tt.q, tt.opts)
+				r := newPoller(t, tt.opts, tt.steps...)
 				r.read("wait_timeout", "1s")
 				for range 4 {
 					r.read("since", 2, "wait_timeout", "1s")
@@ -173,7 +156,7 @@ func TestLongerReadEnds(t *testing.T) {
 func TestLongerReadIsCanceled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newPoller(t, &quiet{prints: map[time.Duration]string{0: "a\n"}}, toolset.Options{})
+		r := newPoller(t, toolset.Options{}, "a\n", day)
 		for range 5 {
 			r.read("since", 2, "wait_timeout", "1s")
 		}
@@ -186,25 +169,11 @@ func TestLongerReadIsCanceled(t *testing.T) {
 	})
 }
 
-func TestNothingNewIsForgotten(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		r := newPoller(t, &quiet{prints: map[time.Duration]string{0: "a\n"}}, toolset.Options{})
-		for range 4 {
-			r.read("wait_timeout", "1s")
-		}
-		r.set.Forget()
-		res, _ := r.read("wait_timeout", "1s")
-		require.NotNil(t, res.Report.Output)
-		require.Equal(t, "a\n", *res.Report.Output)
-	})
-}
-
 // The pages quote this number.
 func TestPollsOfAnHour(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newPoller(t, &quiet{ends: time.Hour}, toolset.Options{})
+		r := newPoller(t, toolset.Options{}, time.Hour)
 		reads := 0
 		for began := time.Now(); time.Since(began) < time.Hour; reads++ {
 			r.read("wait_timeout", "1s")

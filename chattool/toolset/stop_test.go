@@ -87,8 +87,8 @@ func TestExecuteCanceled(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithCancel(context.WithValue(t.Context(), chatKey{}, "chat"))
-			defer cancel()
+			ctx, cancel := context.WithCancelCause(context.WithValue(t.Context(), chatKey{}, "chat"))
+			defer cancel(nil)
 			m := &fake{}
 			live := func(ctx context.Context) {
 				if ctx.Err() != nil || ctx.Value(chatKey{}) != "chat" {
@@ -99,7 +99,7 @@ func TestExecuteCanceled(t *testing.T) {
 				}
 			}
 			m.start = func(context.Context, procmgr.StartRequest) (procmgr.Output, error) {
-				cancel()
+				cancel(errors.New("tea"))
 				return tt.startOut, tt.startErr
 			}
 			read := tt.output
@@ -195,7 +195,7 @@ func TestExecuteDeadline(t *testing.T) {
 			success: true, id: "p1", want: "Runs in the background as process p1"},
 	} {
 		t.Run(tt.name, inFakeTime(func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(context.WithValue(t.Context(), chatKey{}, "chat"), soon)
+			ctx, cancel := context.WithTimeoutCause(context.WithValue(t.Context(), chatKey{}, "chat"), soon, errors.New("tea"))
 			defer cancel()
 			m := &fake{
 				start: func(ctx context.Context, _ procmgr.StartRequest) (procmgr.Output, error) {
@@ -237,74 +237,49 @@ func inFakeTime(test func(t *testing.T)) func(t *testing.T) {
 	}
 }
 
-// A cancel is a stop, a deadline is none.
-func TestStopped(t *testing.T) {
+// A read or a signal that is cut short ends nothing, and says how to go on.
+func TestCutShort(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		name    string
-		context func(context.Context) (context.Context, context.CancelFunc)
-		stops   bool
-		why     string
+		name, tool, arguments string
+		deadline              bool
+		err                   error
+		want                  string
 	}{
-		{"deadline", func(ctx context.Context) (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, soon) },
-			false, "ran out of time"},
-		{"deadline with another cause", func(ctx context.Context) (context.Context, context.CancelFunc) {
-			return context.WithTimeoutCause(ctx, soon, errors.New("tea"))
-		}, false, "ran out of time"},
-		{"cancel", func(ctx context.Context) (context.Context, context.CancelFunc) {
-			ctx, cancel := context.WithCancel(ctx)
-			time.AfterFunc(soon, cancel)
-			return ctx, cancel
-		}, true, "was canceled"},
-		{"cancel with a cause", func(ctx context.Context) (context.Context, context.CancelFunc) {
-			ctx, cancel := context.WithCancelCause(ctx)
-			time.AfterFunc(soon, func() { cancel(errors.New("tea")) })
-			return ctx, func() { cancel(nil) }
-		}, true, "was canceled"},
+		{"output, canceled", "process_output", `{"process_id":"p1"}`, false, nil, "the call was canceled; process p1 was left alone"},
+		{"output, canceled with an error", "process_output", `{"process_id":"p1"}`, false, context.Canceled, "the call was canceled; process p1 was left alone"},
+		{"output, deadline", "process_output", `{"process_id":"p1"}`, true, nil, "the call ran out of time; process p1 was left alone"},
+		{"output, deadline with an error", "process_output", `{"process_id":"p1"}`, true, context.DeadlineExceeded, "the call ran out of time; process p1 was left alone"},
+		{"signal, canceled", "process_signal", `{"process_id":"p1","signal":"kill"}`, false, context.Canceled, "unknown whether the signal was sent"},
 	} {
 		t.Run(tt.name, inFakeTime(func(t *testing.T) {
-			ctx, cancel := tt.context(t.Context())
-			defer cancel()
-			m := &fake{start: func(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
-				<-ctx.Done()
-				return running(req.ID, ""), ctx.Err()
-			}}
-			m.output = func(_ context.Context, id string, _ procmgr.OutputRequest) (procmgr.Output, error) {
-				if len(m.signals) > 0 {
-					return exited(id, 143, ""), nil
-				}
-				return running(id, ""), nil
-			}
-			_, got := callContext(ctx, t, m, fixed(), "execute", `{"command":"x","timeout":"1h"}`)
-			require.Equal(t, tt.stops, len(m.signals) > 0)
-			require.Contains(t, got["error"], tt.why)
-		}))
-	}
-}
-
-// A wait that a deadline cuts says how to go on.
-func TestProcessOutputDeadline(t *testing.T) {
-	t.Parallel()
-	for name, fails := range map[string]bool{"with its last words": false, "with an error": true} {
-		t.Run(name, inFakeTime(func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), soon)
 			defer cancel()
-			m := &fake{output: func(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
-				if req.Wait > 0 {
-					<-ctx.Done()
+			cut := func(ctx context.Context) error {
+				if !tt.deadline {
+					cancel()
 				}
-				if req.Wait > 0 && fails {
-					return procmgr.Output{}, ctx.Err()
-				}
-				return running(id, "so far"), nil
-			}}
-			res, got := callContext(ctx, t, m, nil, "process_output", `{"process_id":"p1","wait_timeout":"1h"}`)
+				<-ctx.Done()
+				return tt.err
+			}
+			m := &fake{
+				signal: func(ctx context.Context, _ string, _ procmgr.Signal) error { return cut(ctx) },
+				output: func(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+					if req.Wait > 0 {
+						return running(id, "so far"), cut(ctx)
+					}
+					return running(id, "so far"), ctx.Err()
+				},
+			}
+			res, got := callContext(ctx, t, m, nil, tt.tool, tt.arguments)
 			require.False(t, res.IsError)
-			require.Equal(t, "the call ran out of time; process p1 was left alone", got["error"])
-			require.Equal(t, "so far", got["output"])
-			require.Equal(t, "p1", got["process_id"])
-			require.Equal(t, `Use process_output {"process_id":"p1","since":6} to wait on.`, got["note"])
-			require.Empty(t, m.signals)
+			require.Equal(t, false, got["success"])
+			require.Contains(t, got["error"], tt.want)
+			if tt.tool == "process_output" {
+				require.Empty(t, m.signals)
+				require.Equal(t, "so far", got["output"])
+				require.Equal(t, tt.deadline, got["note"] == `Use process_output {"process_id":"p1","since":6} to wait on.`)
+			}
 		}))
 	}
 }

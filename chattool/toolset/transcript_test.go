@@ -5,16 +5,13 @@ package toolset_test
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"regexp"
-	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
-	"github.com/toolproc/toolproc/internal/testenv"
 )
 
 // A transcript has calls of tools and their results, as a page shows them.
@@ -80,25 +77,4 @@ func (tr transcript) replay(t *testing.T, set *toolset.Set) {
 		return
 	}
 	require.Equal(t, shown, results, "go test ./chattool/toolset -run %s -update-docs", tr.test)
-}
-
-// The transcripts of the pages hold on a busy machine, where a program prints its
-// prompt long after the call that starts it has returned.
-func TestHeldTranscriptsOnABusyMachine(t *testing.T) {
-	testenv.Held(t)
-	if *updateDocs {
-		return // the tests of the pages write them
-	}
-	for range 6 * runtime.NumCPU() {
-		loop := exec.Command("sh", "-c", "i=0; while [ $i -lt 100000000 ]; do i=$((i+1)); done") // ends by itself
-		require.NoError(t, loop.Start())
-		t.Cleanup(func() {
-			_ = loop.Process.Kill()
-			_ = loop.Wait()
-		})
-	}
-	for range 7 {
-		t.Run("input", TestInputPage)
-		t.Run("notices", noticesPage)
-	}
 }

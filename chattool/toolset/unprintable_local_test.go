@@ -53,34 +53,3 @@ func TestLocalUnprintable(t *testing.T) {
 		require.Contains(t, got["note"], nul)
 	})
 }
-
-// A NUL takes three bytes where it is shown, and a result keeps to its budget.
-func TestBudgetOfNULs(t *testing.T) {
-	t.Parallel()
-	l := newLocal(t, &toolset.Options{Format: toolset.FormatText})
-	const command = `i=0; while [ $i -lt 4000 ]; do printf 'name\0'; i=$((i+1)); done`
-	for _, tokens := range []int{100, 1000, 5000} {
-		res := l.set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(arguments(t, "command", command, "max_output", tokens))})
-		require.LessOrEqual(t, len(res.Content), max(2*tokens, 1000))
-		require.Contains(t, *res.Report.Output, "name␀")
-		require.NotNil(t, res.Report.Truncated)
-	}
-}
-
-// A result has no backspace: it has the first and the newest of what stood there. Words that
-// a program has set apart by moving the cursor stay apart.
-func TestLocalCursor(t *testing.T) {
-	t.Parallel()
-	l := newLocal(t, nil)
-	for command, want := range map[string]string{
-		`printf '8\b9\n'`: "8\n9\n",
-		`printf 'working 1%%'; printf '\b\b50%%\n'`:   "working 1%\nworking 50%\n",
-		`printf 'N\bNA\bAM\bME\bE\n'`:                 "NAME\n",
-		`printf 'name\033[5Csize\n\033[4Creturn\n'`:   "name     size\n    return\n",
-		`printf 'name: \033[999D\033[6Cx\n'`:          "name: x\n",
-		`printf 'a\b'; sleep 0.05; printf 'b\n'`:      "a\nb\n",
-		`printf 'a\033['; sleep 0.05; printf '3Cb\n'`: "a   b\n",
-	} {
-		require.Equal(t, want, l.call(t.Context(), "execute", "command", command)["output"], command)
-	}
-}
