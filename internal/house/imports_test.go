@@ -271,7 +271,7 @@ var arrows = []arrow{
 		dir:     "chattool/toolset",
 		module:  []string{"chattool/toolset/internal/script", "chattool/internal/wording", "chattool/toolset/internal/advice", "chattool/arguments", "chattool/toolset/internal/notices", "procmgr", "headtail"},
 		outside: []string{xerrors},
-		tests:   []string{"procmgr/proclocal", "internal/beside", "procmgr/prochttp", "internal/testenv"},
+		tests:   []string{"procmgr/proclocal", "internal/beside", "procmgr/prochttp", "internal/testenv", "procmgr/proctest"},
 		why:     "a custom loop does not need fantasy: a program that links it grows from 3 MB to 12 MB",
 	},
 	{
