@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"flag"
 	"fmt"
-	"math"
 	"os"
 	"os/exec"
 	"slices"
@@ -19,15 +18,14 @@ import (
 	"github.com/toolproc/toolproc/internal/testenv"
 )
 
-// The page that tells of the corpus, what is measured in it, and its plot.
+// The page that tells of the corpus, and what is measured in it.
 const (
 	corpusPage  = "../../docs/output.md"
-	corpusPlot  = "../../docs/output.svg"
 	corpusBegin = "<!-- measured: go test ./chattool/toolset -run Corpus -update-docs -->\n"
 	corpusEnd   = "<!-- end of what is measured -->\n"
 )
 
-var updateDocs = flag.Bool("update-docs", false, "write the measured part of docs/output.md, and its plot, anew")
+var updateDocs = flag.Bool("update-docs", false, "write the measured part of docs/output.md anew")
 
 // todaysTokens is what the results of the corpus in JSON took before a model
 // could set a budget, at 32 KiB each, and todaysSeen is how many of the wanted
@@ -68,7 +66,7 @@ func tally(all []measurement, size int, of func(sized) sight) (whole, seen int) 
 	return whole, seen
 }
 
-// checkPage fails if the page or its plot differs from the measurements.
+// checkPage fails if the page differs from the measurements.
 func checkPage(t *testing.T, all, heldout []measurement) {
 	// Others have another idea of what a binary file is, and of expressions.
 	if version, _ := exec.Command("grep", "--version").Output(); !strings.Contains(string(version), "GNU grep") {
@@ -104,20 +102,13 @@ func checkPage(t *testing.T, all, heldout []measurement) {
 	require.True(t, ok, "the page lacks %s", corpusBegin)
 	shown, after, ok := strings.Cut(rest, corpusEnd)
 	require.True(t, ok, "the page lacks %s", corpusEnd)
-	measured, drawn := tables(all, heldout, count), plot(all)
+	measured := tables(all, heldout, count)
 	tok.save(t, func(hash string) bool { return hash == hashOf(definitions) })
 	if *updateDocs {
 		require.NoError(t, os.WriteFile(corpusPage, []byte(before+corpusBegin+measured+corpusEnd+after), 0o644))
-		require.NoError(t, os.WriteFile(corpusPlot, []byte(drawn), 0o644))
 		return
 	}
-	const again = "docs/output.md is out of date: go test ./chattool/toolset -run Corpus -update-docs"
-	require.Equal(t, measured, shown, again)
-	svg, err := os.ReadFile(corpusPlot)
-	require.NoError(t, err)
-	if drawn != string(svg) {
-		t.Error(again) // what differs says nothing
-	}
+	require.Equal(t, measured, shown, "docs/output.md is out of date: go test ./chattool/toolset -run Corpus -update-docs")
 }
 
 // tables writes what was measured in Markdown.
@@ -211,92 +202,4 @@ func number(n int) string {
 		digits = digits[:i] + "," + digits[i:]
 	}
 	return digits
-}
-
-// The plot's measures, in pixels. Its colors are neither light nor dark, so that
-// they can be read on a page that is either; nothing is painted behind them.
-const (
-	plotWidth  = 760
-	plotLeft   = 112 // where the bars begin
-	plotRight  = 60  // room behind the longest bar
-	plotTop    = 64  // where the first row begins
-	plotRow    = 29
-	plotBar    = 7
-	plotFirst  = 100     // bytes at the left end of the scale
-	plotLast   = 2000000 // bytes at its right end
-	plotText   = "#768390"
-	plotRaw    = "#9aa4af"
-	plotCut    = "#c8811e"
-	plotResult = "#3b82d6"
-)
-
-// plot draws the measurements as an SVG: for each recording the bytes printed, the
-// bytes of head and tail, and the bytes of the result.
-func plot(all []measurement) string {
-	var b strings.Builder
-	height := plotTop + plotRow*len(all) + 8
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" font-family="sans-serif" font-size="11" fill="%s">`+"\n",
-		plotWidth, height, plotWidth, height, plotText)
-	b.WriteString("<title>Bytes printed, and bytes that reach a model</title>\n")
-	b.WriteString("<desc>For each recording three bars on a logarithmic scale: what was printed, its head and tail, and the result of execute. Behind the last two: how many of the wanted lines are in them, and how many after one search of the log. The table on the page has the numbers.</desc>\n")
-
-	x := plotLeft
-	for _, key := range []struct {
-		color, label string
-		width        int
-	}{
-		{plotRaw, "printed", 80},
-		{plotCut, "head and tail of the raw bytes", 195},
-		{plotResult, "the result of execute", 140},
-	} {
-		fmt.Fprintf(&b, `<rect x="%d" y="10" width="10" height="10" rx="2" fill="%s"/><text x="%d" y="19">%s</text>`+"\n", x, key.color, x+15, key.label)
-		x += key.width
-	}
-	fmt.Fprintf(&b, `<text x="%d" y="38">1 of 3: so many of the wanted lines are in it; a hollow bar lacks some. 3 by grep: after one search of the log</text>`+"\n", plotLeft)
-
-	for _, tick := range []struct {
-		bytes int
-		label string
-	}{{1000, "1 kB"}, {10000, "10 kB"}, {100000, "100 kB"}, {1000000, "1 MB"}} {
-		x := plotLeft + barLength(tick.bytes)
-		fmt.Fprintf(&b, `<line x1="%.1f" y1="%d" x2="%.1f" y2="%d" stroke="%s" stroke-opacity="0.3"/><text x="%.1f" y="%d" text-anchor="middle" font-size="9">%s</text>`+"\n",
-			x, plotTop-6, x, height-6, plotText, x, plotTop-9, tick.label)
-	}
-	for i, m := range all {
-		y := plotTop + plotRow*i
-		fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="end">%s</text>`+"\n", plotLeft-8, y+15, m.name)
-		drawBar(&b, y, len(m.raw), plotRaw, "", false)
-		for j, s := range []sight{m.headTail, m.result} {
-			label, hollow := "", s.seen < len(m.wanted)
-			if len(m.wanted) > 0 {
-				label = m.of(s)
-			}
-			if j == 1 && hollow {
-				label += fmt.Sprintf(", %d by grep", m.own.seen)
-			}
-			drawBar(&b, y+(j+1)*(plotBar+1), s.bytes, []string{plotCut, plotResult}[j], label, hollow)
-		}
-	}
-	b.WriteString("</svg>\n")
-	return b.String()
-}
-
-// drawBar draws one bar; its label stands behind it.
-func drawBar(b *strings.Builder, y, bytes int, color, label string, hollow bool) {
-	length := barLength(bytes)
-	fill := fmt.Sprintf(`fill="%s"`, color)
-	if hollow {
-		fill = fmt.Sprintf(`fill="%s" fill-opacity="0.15" stroke="%s"`, color, color)
-	}
-	fmt.Fprintf(b, `<rect x="%d" y="%.1f" width="%.1f" height="%d" %s/>`, plotLeft, float64(y)+0.5, length, plotBar-1, fill)
-	if label != "" {
-		fmt.Fprintf(b, `<text x="%.1f" y="%d" font-size="8">%s</text>`, plotLeft+length+4, y+plotBar-1, label)
-	}
-	b.WriteString("\n")
-}
-
-// barLength returns how far a number of bytes reaches on the scale.
-func barLength(bytes int) float64 {
-	part := math.Log(float64(max(bytes, plotFirst))/plotFirst) / math.Log(float64(plotLast)/plotFirst)
-	return math.Round(part*(plotWidth-plotLeft-plotRight)*10) / 10
 }
