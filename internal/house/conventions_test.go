@@ -38,47 +38,6 @@ func TestXerrorsFormats(t *testing.T) {
 	require.NotZero(t, calls, "no call of xerrors.Errorf was found, so none was checked")
 }
 
-func TestXerrorsFormatRule(t *testing.T) {
-	inRoot(t)
-	for _, test := range []struct{ name, call, want string }{
-		{name: "no verbs", call: `e.Errorf("plain")`},
-		{name: "wraps", call: `e.Errorf("open %q: %w", name, err)`},
-		{name: "only wraps", call: `e.Errorf(": %w", err)`},
-		{name: "joined literals", call: `e.Errorf("a %d "+"b"+": %w", 1, err)`},
-		{name: "percent signs", call: `e.Errorf("100%% of %w%%: %w", err)`, want: "%w stands elsewhere"},
-		{name: "an escaped w", call: `e.Errorf("%%w is no verb: %d", 1)`},
-		{name: "flags and widths", call: `e.Errorf("%.60q %+v %-08.3f %*d: %w", a, b, c, 8, d, err)`},
-		{name: "spread", call: `e.Errorf("%s %s", args...)`},
-		{name: "cause first", call: `e.Errorf("%w: detail", err)`, want: "%w stands elsewhere"},
-		{name: "two causes", call: `e.Errorf("%w: %w", a, err)`, want: "%w stands elsewhere"},
-		{name: "no colon", call: `e.Errorf("failed %w", err)`, want: "%w stands elsewhere"},
-		{name: "text after it", call: `e.Errorf("a: %w.", err)`, want: "%w stands elsewhere"},
-		{name: "flag on w", call: `e.Errorf("a: %+w", err)`, want: "%w stands elsewhere"},
-		{name: "missing argument", call: `e.Errorf("open %q: %w", err)`, want: "takes 2 arguments and has 1"},
-		{name: "argument too many", call: `e.Errorf("open: %w", name, err)`, want: "takes 1 arguments and has 2"},
-		{name: "indexed", call: `e.Errorf("open %[1]q: %w", err)`, want: "explicit indexes"},
-		{name: "cut short", call: `e.Errorf("100%", err)`, want: "ends within a verb"},
-		{name: "variable", call: `e.Errorf(format, err)`, want: "no string literal"},
-		{name: "another package", call: `fmt.Errorf("%w: detail", err)`},
-		{name: "another function", call: `e.New("%w: detail")`},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			source := "package p\nimport e \"golang.org/x/xerrors\"\nvar err = " + test.call
-			file, err := parser.ParseFile(token.NewFileSet(), "p.go", source, 0)
-			require.NoError(t, err)
-			problem := ""
-			for _, call := range xerrorsCalls(file) {
-				problem = checkXerrorsCall(call)
-			}
-			if test.want == "" {
-				require.Empty(t, problem)
-				return
-			}
-			require.Contains(t, problem, test.want)
-		})
-	}
-}
-
 // xerrorsCalls finds the calls of xerrors.Errorf, whatever name the file gives
 // the imported package.
 func xerrorsCalls(file *ast.File) []*ast.CallExpr {
@@ -213,18 +172,6 @@ func TestMarkdownLinks(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestMarkdownLinkRule(t *testing.T) {
-	inRoot(t)
-	const text = "# The *first* `code` heading, twice!\n" +
-		"A [link](a.md), an ![image](b.png \"title\"), a [![badge](c.svg)](d.md#x) and <a href=\"e.md\">HTML</a>.\n" +
-		"`[no](code.md)` ``[nor](`this`.md)``\n" +
-		"```sh\n# no heading\n[no](fenced.md)\n```\n" +
-		"[reference]: f.md\n" +
-		"## Twice\n## Twice\n"
-	require.ElementsMatch(t, []string{"a.md", "b.png", "c.svg", "d.md#x", "e.md", "f.md"}, markdownLinks(text))
-	require.Equal(t, []string{"the-first-code-heading-twice", "twice", "twice-1"}, anchors(text))
 }
 
 var (

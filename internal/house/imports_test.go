@@ -375,46 +375,6 @@ func TestArrowsPointOneWay(t *testing.T) {
 	}
 }
 
-func TestArrowRule(t *testing.T) {
-	inRoot(t)
-	for _, test := range []struct {
-		name, dir, imported string
-		inTest, refused     bool
-	}{
-		{name: "std", dir: "headtail", imported: "net/http"},
-		{name: "cgo", dir: "procmgr", imported: "C", refused: true},
-		{name: "down", dir: "procmgr", imported: module + "/headtail"},
-		{name: "up", dir: "headtail", imported: module + "/procmgr", refused: true},
-		{name: "up in a test", dir: "envpolicy", imported: module + "/procmgr", inTest: true, refused: true},
-		{name: "itself in a test", dir: "headtail", imported: module + "/headtail", inTest: true},
-		{name: "testify in a test", dir: "headtail", imported: testify, inTest: true},
-		{name: "testify elsewhere", dir: "procmgr", imported: testify, refused: true},
-		{name: "a package below one that is allowed", dir: "procmgr/internal/osproc", imported: sys + "/unix"},
-		{name: "a name that only begins alike", dir: "procmgr/internal/osproc", imported: sys + "tem", refused: true},
-		{name: "a system call in procmgr", dir: "procmgr", imported: sys + "/unix", refused: true},
-		{name: "a system call in a test of Local", dir: "procmgr/proclocal", imported: sys + "/unix", inTest: true},
-		{name: "output that knows processes", dir: "procmgr/internal/capture", imported: module + "/procmgr/internal/osproc", refused: true},
-		{name: "processes that know output", dir: "procmgr/internal/osproc", imported: module + "/procmgr/internal/capture", refused: true},
-		{name: "what procmgr alone uses", dir: "procmgr/prochttp", imported: module + "/procmgr/internal/osproc", refused: true},
-		{name: "a suite in a test", dir: "procmgr/proclocal", imported: module + "/procmgr/proctest", inTest: true},
-		{name: "a suite elsewhere", dir: "procmgr", imported: module + "/procmgr/proctest", refused: true},
-		{name: "fantasy in toolset", dir: "chattool/toolset", imported: fantasy, refused: true},
-		{name: "fantasy in its tests", dir: "chattool/toolset", imported: fantasy, inTest: true, refused: true},
-		{name: "fantasy in chattool", dir: "chattool", imported: fantasy},
-		{name: "an example", dir: "examples/some/thing", imported: module + "/chattool"},
-		{name: "a provider in an example", dir: "examples/some/thing", imported: fantasy + "/providers/openai"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			arrow, ok := arrowOf(test.dir)
-			require.True(t, ok)
-			problem := arrow.check(test.dir, test.imported, test.inTest)
-			require.Equal(t, test.refused, problem != "", problem)
-		})
-	}
-	_, ok := arrowOf("no/such/package")
-	require.False(t, ok)
-}
-
 // The table lists the direct imports of a package. This test checks the packages that
 // come with them: a program that imports one of these packages links none of the others.
 func TestLinks(t *testing.T) {

@@ -40,28 +40,6 @@ func TestErrorsAreLoggedByTheirWords(t *testing.T) {
 	require.NotZero(t, logged, "no error is logged anywhere, so none was checked")
 }
 
-func TestLoggedErrorRule(t *testing.T) {
-	inRoot(t)
-	for _, test := range []struct{ call, want string }{
-		{`slog.Any("error", err)`, "Any"},
-		{`slog.Any("cause", err)`, "Any"},
-		{`slog.Any("reason", closeErr)`, "Any"},
-		{`slog.AnyValue(err)`, "AnyValue"},
-		{`slog.String("error", err.Error())`, "String"},
-		{`slog.Any("names", names)`, ""},
-		{`slog.Int("pid", pid)`, ""},
-		{`other.Any("error", err)`, ""},
-	} {
-		t.Run(test.call, func(t *testing.T) {
-			e, err := parser.ParseExpr(test.call)
-			require.NoError(t, err)
-			function, ok := loggedError(e.(*ast.CallExpr))
-			require.Equal(t, test.want != "", ok)
-			require.Equal(t, test.want, function)
-		})
-	}
-}
-
 // loggedError returns the function of package slog with which a call logs an
 // error. It recognizes an error by its name.
 func loggedError(call *ast.CallExpr) (function string, ok bool) {

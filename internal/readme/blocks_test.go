@@ -143,25 +143,3 @@ func blocksOf(page, text string) (blocks []block, problem string) {
 	}
 	return blocks, ""
 }
-
-func TestBlocksOf(t *testing.T) {
-	for _, test := range []struct {
-		name, text string
-		want       []block
-		problem    string
-	}{
-		{"none", "text `code`\n- list\n  more\n", nil, ""},
-		{"two", "a\n```go\nx\n\n    y\n```\nb\n```\nz\n```\n", []block{{"p", 3, "go", "x\n\n    y\n"}, {"p", 9, "", "z\n"}}, ""},
-		{"no end", "```go\nx\n", nil, "p:2: the fence has no end"},
-		{"in a list", "- a\n  ```go\n  x\n  ```\n", nil, "p:2: a fence"},
-		{"tildes", "~~~\nx\n~~~\n", nil, "p:1: a fence"},
-		{"indented", "a\n\n    x\n", nil, "p:3: this may be"},
-		{"by a tab", "a\n\n\tx\n", nil, "p:3: this may be"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			got, problem := blocksOf("p", test.text)
-			require.Equal(t, test.want, got)
-			require.True(t, strings.HasPrefix(problem, test.problem) && (problem == "") == (test.problem == ""), problem)
-		})
-	}
-}

@@ -113,25 +113,3 @@ func selector(e ast.Expr) string {
 	}
 	return x.Name + "." + s.Sel.Name
 }
-
-func TestLeavesProcesses(t *testing.T) {
-	const begin = `ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt); defer stop()
-		m, err := proclocal.New(nil); if err != nil { log.Fatal(err) }; defer m.Close(); `
-	for _, test := range []struct{ name, body, want string }{
-		{"good", begin + `if err != nil { log.Print(err); return }`, ""},
-		{"no Local", `log.Fatal(1)`, ""},
-		{"no signals", `m, _ := proclocal.New(nil); defer m.Close()`, "Ctrl-C"},
-		{"signals too late", `m, _ := proclocal.New(nil); defer m.Close(); signal.NotifyContext(nil)`, "Ctrl-C"},
-		{"no Close", `signal.NotifyContext(nil); proclocal.New(nil)`, "no deferred Close"},
-		{"log.Fatal", begin + `if err != nil { log.Fatal(err) }`, "skip"},
-		{"os.Exit", begin + `os.Exit(1)`, "skip"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			file, err := parser.ParseFile(token.NewFileSet(), "main.go", "package main\nfunc main() {"+test.body+"}", 0)
-			require.NoError(t, err)
-			problem := leavesProcesses(file)
-			require.Equal(t, test.want == "", problem == "", problem)
-			require.Contains(t, problem, test.want)
-		})
-	}
-}
