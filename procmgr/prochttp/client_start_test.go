@@ -12,11 +12,9 @@ import (
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
@@ -205,56 +203,4 @@ func TestConflictAfterALostAnswer(t *testing.T) {
 	out, err := newClient(t, p.url, nil).Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "false", Wait: long})
 	require.ErrorIs(t, err, procmgr.ErrConflict)
 	require.Empty(t, out.Process.ID)
-}
-
-// A refusal goes through a chain in the words of the server that refuses, and
-// the client asks only once.
-func TestRefusedInAChain(t *testing.T) {
-	starts := 0
-	host := &actor{t: t, start: func(context.Context, procmgr.StartRequest) (procmgr.Output, error) {
-		starts++
-		return procmgr.Output{}, xerrors.Errorf("only make may be run here: %w", procmgr.ErrRefused)
-	}}
-	inner := newClient(t, serve(t, newHandler(t, host, nil)), nil)
-	outer := newClient(t, serve(t, newHandler(t, inner, nil)), nil)
-	out, err := outer.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "rm -rf /", Wait: time.Second})
-	require.ErrorIs(t, err, procmgr.ErrRefused)
-	require.EqualError(t, err, `prochttp: start "x": only make may be run here: refused`)
-	require.Empty(t, out.Process.ID)
-	require.Equal(t, 1, starts)
-}
-
-// An Age grows with each attempt, by the client's own clock, and 0 stays 0.
-func TestAgeGrows(t *testing.T) {
-	const pause = 20 * time.Millisecond // a retry comes later
-	for _, age := range []time.Duration{0, time.Minute, math.MaxInt64} {
-		var ages []time.Duration
-		h := newHandler(t, newLocal(t, nil), nil)
-		c := newClient(t, serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == "/start" {
-				body, err := io.ReadAll(r.Body)
-				assert.NoError(t, err)
-				var sent struct{ Age string }
-				assert.NoError(t, json.Unmarshal(body, &sent))
-				d, _ := time.ParseDuration(sent.Age)
-				if ages = append(ages, d); len(ages) < 3 {
-					panic(http.ErrAbortHandler)
-				}
-				r.Body = io.NopCloser(bytes.NewReader(body))
-			}
-			h.ServeHTTP(w, r)
-		})), nil)
-		_, err := c.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true", Age: age})
-		require.Len(t, ages, 3)
-		if age == 0 {
-			require.NoError(t, err)
-			require.Equal(t, []time.Duration{0, 0, 0}, ages)
-			continue
-		}
-		require.ErrorIs(t, err, procmgr.ErrUnknown, "the server is younger")
-		require.ErrorContains(t, err, "before the restart")
-		for i, sent := range ages {
-			require.GreaterOrEqual(t, sent, age+min(time.Duration(i)*pause, math.MaxInt64-age))
-		}
-	}
 }

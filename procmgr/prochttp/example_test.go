@@ -18,51 +18,6 @@ import (
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
-// A caller uses a process on another machine like a local one.
-func Example() {
-	// Ctrl-C ends ctx but not the program, so that Close is called.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-
-	// On the other machine: a daemon serves its processes.
-	local, err := proclocal.New(nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer local.Close() // ends all processes
-	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{
-		Token: "of-the-agent",
-		Hosts: []string{"build.example"}, // the names that clients use for this machine
-	})
-	if err != nil {
-		log.Print(err) // log.Fatal would skip Close
-		return
-	}
-	server := httptest.NewServer(handler) // a real one uses TLS
-	defer server.Close()
-
-	// On this machine: a client is a procmgr.Host.
-	client, err := prochttp.NewClient(server.URL, &prochttp.ClientOptions{Token: "of-the-agent"})
-	if err != nil {
-		log.Print(err)
-		return
-	}
-	defer client.Close()
-	out, err := client.Chat("chat-1").Start(ctx, procmgr.StartRequest{
-		Command: "echo hello; exit 3",
-		Wait:    time.Minute,
-	})
-	if err != nil {
-		log.Print(err)
-		return
-	}
-	fmt.Print(out.Text)
-	fmt.Println(out.Process.State, *out.Process.ExitCode)
-	// Output:
-	// hello
-	// exited 3
-}
-
 // Authorize binds each caller to its own chats.
 func ExampleNewHandler() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -20,7 +20,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
@@ -239,18 +238,6 @@ func TestProtocolErrors(t *testing.T) {
 			two := newClient(t, serve(t, newHandler(t, one, nil)), once)
 			matches(t, code.Sentinel, one, two)
 		})
-	}
-	for _, code := range prochttp.ProtocolCodes() {
-		if code.Sentinel == nil {
-			continue
-		}
-		host := fails(procmgr.Output{}, xerrors.Errorf("what to do: %w", code.Sentinel))(t).host.(*actor)
-		host.list = func() ([]procmgr.Process, error) {
-			return nil, xerrors.Errorf("what to do: %w", code.Sentinel)
-		}
-		one := newClient(t, serve(t, newHandler(t, host, nil)), nil)
-		two := newClient(t, serve(t, newHandler(t, one, nil)), nil)
-		matches(t, code.Sentinel, one, two)
 	}
 }
 

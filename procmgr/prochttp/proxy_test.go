@@ -11,9 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
-
-	"github.com/stretchr/testify/require"
 )
 
 // A fault is what a proxy does to one request.
@@ -156,84 +153,4 @@ func hangUp(w http.ResponseWriter, bytes []byte) {
 		_ = tcp.SetLinger(0)
 	}
 	conn.Close()
-}
-
-// A cutter forwards connections and cuts idle ones, as load balancers do.
-type cutter struct {
-	url  string
-	mu   sync.Mutex
-	cuts int
-}
-
-func newCutter(t testing.TB, backend string, idle time.Duration) *cutter {
-	t.Helper()
-	c := &cutter{}
-	c.url = forward(t, backend, func(client, server net.Conn) {
-		timer := time.AfterFunc(idle, func() {
-			c.mu.Lock()
-			c.cuts++
-			c.mu.Unlock()
-			client.Close()
-			server.Close()
-		})
-		defer timer.Stop()
-		relay(client, server, func() bool {
-			timer.Reset(idle)
-			return true
-		})
-	})
-	return c
-}
-
-// forward accepts connections and hands on each one, together with a connection
-// to a backend, until the test ends.
-func forward(t testing.TB, backend string, connected func(client, server net.Conn)) (url string) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for {
-			client, err := l.Accept()
-			if err != nil {
-				return
-			}
-			wg.Go(func() {
-				defer client.Close()
-				server, err := net.Dial("tcp", strings.TrimPrefix(backend, "http://"))
-				if err != nil {
-					return
-				}
-				defer server.Close()
-				connected(client, server)
-			})
-		}
-	})
-	t.Cleanup(func() {
-		l.Close()
-		wg.Wait()
-	})
-	return "http://" + l.Addr().String()
-}
-
-// relay passes on the data of two connections to each other, if pass lets it,
-// until one of them ends.
-func relay(client, server net.Conn, pass func() bool) {
-	copied := func(to, from net.Conn) {
-		defer to.Close()
-		buf := make([]byte, 32<<10)
-		for {
-			n, err := from.Read(buf)
-			if err == nil && pass() {
-				_, err = to.Write(buf[:n])
-			}
-			if err != nil {
-				return
-			}
-		}
-	}
-	var wg sync.WaitGroup
-	wg.Go(func() { copied(server, client) })
-	wg.Go(func() { copied(client, server) })
-	wg.Wait()
 }

@@ -19,37 +19,6 @@ import (
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
-// What ssh, the server and the login say when it does not work is in the error.
-func TestHeldSSHSaysWhy(t *testing.T) {
-	testenv.Held(t)
-	ssh := testenv.SSH(t)
-	with := func(option string) []string { return append([]string{"ssh", option}, ssh[1:]...) }
-	for _, tt := range []struct {
-		name    string
-		command []string
-		want    []string
-	}{
-		{"no key", with("-oPreferredAuthentications=password"), []string{"exit status 255", "Permission denied"}},
-		{"no program", append(ssh, "no-such-program"), []string{"exit status 127", "not found"}},
-		{"nobody listens", append([]string{"ssh", "-p1"}, ssh[1:]...), []string{"exit status 255", "Connection refused"}},
-		{"a login that talks", append(ssh, "echo welcome to build;", "exec", "cat"), []string{`begins with "welcome to build\nPRI`}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			c := dialing(t, prochttp.Command(tt.command...), prochttp.ClientOptions{Retry: -1})
-			_, err := c.List(t.Context(), procmgr.ListRequest{})
-			for range 5 { // on a busy machine, ssh may take longer than a call has
-				if err == nil || !strings.Contains(err.Error(), "no answer in time") {
-					break
-				}
-				_, err = c.List(t.Context(), procmgr.ListRequest{})
-			}
-			for _, want := range tt.want {
-				require.ErrorContains(t, err, want)
-			}
-		})
-	}
-}
-
 // kubectl exec loses its connection, and answers 0. The client does not take that
 // for success, and the far side ends because its pings get no answer.
 func TestHeldLostExec(t *testing.T) {
