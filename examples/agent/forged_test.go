@@ -118,12 +118,3 @@ func TestForgedLines(t *testing.T) {
 		}
 	}
 }
-
-// forgedIn finds what is not quoted.
-func TestForgedIn(t *testing.T) {
-	t.Parallel()
-	for _, text := range []string{"FORGED", "p1: \"x\" FORGED\n", "  | x\n= FORGED\n", "  | x\x1b[K", "  | \u202e"} {
-		require.NotEmpty(t, forgedIn(text), "%q", text)
-	}
-	require.Empty(t, forgedIn("  | FORGED\np1: \"x\\\" FORGED\"\n$ FORGED\n> FORGED\n"))
-}

@@ -11,52 +11,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// A background process that ends while the agent is idle wakes the model. The next turn
-// still knows about it.
-func TestWake(t *testing.T) {
-	t.Parallel()
-	for _, a := range apis {
-		t.Run(a.provider, func(t *testing.T) {
-			t.Parallel()
-			started := false // the server asks one answer after the other
-			s := newStage(t, a, func([]string) reply {
-				if !started {
-					started = true
-					return reply{words: "I start the tests.", tool: "execute", arguments: map[string]any{
-						"command": "until [ -e go ]; do sleep 0.05; done; echo 3 failing; exit 1", "run_in_background": true,
-					}}
-				}
-				return reply{words: "So it is."}
-			})
-			in, typed := io.Pipe()
-			talked := make(chan struct{})
-			go func() { // the test waits for it
-				defer close(talked)
-				s.session.talk(t.Context(), in)
-			}()
-			woken, thanked := make(chan struct{}), make(chan struct{})
-			s.out.on("So it is.", func() { s.write(t, "go") })
-			s.out.on("exited with code 1", func() { close(woken) })
-			_, err := typed.Write([]byte("Test it.\n"))
-			require.NoError(t, err)
-			wait(t, woken)
-			require.Eventually(t, func() bool { return s.server.asked() == 3 }, long, 5*time.Millisecond)
-			require.Contains(t, string(s.server.request(3)), `last line: \"3 failing\"`)
-			go func() { // it ends when the line has been read
-				defer close(thanked)
-				_, _ = typed.Write([]byte("Thank you.\n"))
-			}()
-			wait(t, thanked)
-			require.NoError(t, typed.Close())
-			wait(t, talked)
-			require.Equal(t, 4, s.server.asked())
-			require.Contains(t, string(s.server.request(4)), `last line: \"3 failing\"`)
-		})
-	}
-}
-
-// A process ends while the model is told of its matched line. The model reads both
-// once.
+// A matched line wakes the idle model, and the process ends while the model is told of it. The model reads both once, and each turn after it still has them.
 func TestWakeTellsEachThingOnce(t *testing.T) {
 	t.Parallel()
 	for _, a := range apis {
@@ -101,6 +56,7 @@ func TestWakeTellsEachThingOnce(t *testing.T) {
 			last := string(s.server.request(-1))
 			require.Equal(t, 1, strings.Count(last, "printed a line that matches"))
 			require.Equal(t, 1, strings.Count(last, "exited with code 1"))
+			require.Contains(t, last, `last line: \"3 failing\"`)
 		})
 	}
 }
