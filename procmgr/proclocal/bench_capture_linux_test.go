@@ -46,28 +46,6 @@ func BenchmarkCapture(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// 128 MiB, beside CombinedOutput, which keeps all of it.
-func BenchmarkCaptureCombined(b *testing.B) {
-	blocks := 128 << 20 / block
-	if testing.Short() {
-		blocks /= 8
-	}
-	l := newLocal(b, nil)
-	child := role(b, "write", blocks, "")
-	var ours, combined []float64
-	for b.Loop() {
-		ours = append(ours, rate(blocks, func() { capture(b, l, child, blocks) }))
-		combined = append(combined, rate(blocks, func() {
-			_, err := roleCmd(child).CombinedOutput()
-			require.NoError(b, err)
-		}))
-	}
-	b.ReportMetric(beside.Median(ours)/beside.Median(combined), "x-combined")
-	b.ReportMetric(beside.Median(ours), "GB/s-ours")
-	b.ReportMetric(beside.Median(combined), "GB/s-combined")
-	b.ReportMetric(0, "ns/op")
-}
-
 // capture lets a manager take all the output of a child.
 func capture(b *testing.B, m procmgr.Manager, child map[string]string, blocks int) {
 	out, err := m.Start(context.Background(), procmgr.StartRequest{Command: roleCommand, Env: child, Wait: long})
@@ -152,4 +130,29 @@ func BenchmarkStartRedacted(b *testing.B) {
 	}
 	start(masking)
 	beside.Run(b, func() { start(masking) }, func() { start(plain) })
+}
+
+// buildOutput returns a block of what a build prints. Some lines have short
+// strings of the patterns, inside of words.
+func buildOutput() []byte {
+	var text []byte
+	for i := 0; len(text) < block; i++ {
+		text = fmt.Appendf(text, "[%3d%%] Building CXX object src/core/CMakeFiles/core.dir/buffer_%d.cc.o\n", i%100, i)
+		switch i % 8 {
+		case 3:
+			text = fmt.Appendf(text, "transforming (%d) src/hooks/useWebhook took %d ms\n", i, i%90)
+		case 5:
+			text = fmt.Appendf(text, "npm http fetch GET 200 https://packages.test/tok-book %dms (cache hit)\n", i%90)
+		case 7:
+			text = fmt.Appendf(text, "g++ -O2 -Wall -Iinclude -c src/net/socket_%d.cc -o build/net/socket_%d.o\n", i, i)
+		}
+	}
+	return whole(text)
+}
+
+// whole makes a block of a text, with a whole line at its end.
+func whole(text []byte) []byte {
+	text = text[:block]
+	text[block-1] = '\n'
+	return text
 }

@@ -108,21 +108,6 @@ func status(t testing.TB, name string) (n int) {
 	return n
 }
 
-// The share of a processor that 1,000 terminals take whose programs wait for input, and
-// 1,000 whose programs are silent, while somebody follows the events.
-func BenchmarkWaitingTerminals(b *testing.B) {
-	for _, kind := range []string{"waiting", "silent"} {
-		b.Run(kind, func(b *testing.B) {
-			share := 0.0
-			for b.Loop() {
-				share = played[float64](b, kind+"-terminals", thousand())
-			}
-			b.ReportMetric(100*share, "%-of-a-processor")
-			b.ReportMetric(0, "ns/op")
-		})
-	}
-}
-
 // They take less than 1 % of a processor.
 func TestHeldWaitingTerminals(t *testing.T) {
 	testenv.Held(t)

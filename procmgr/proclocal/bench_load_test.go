@@ -58,64 +58,6 @@ func BenchmarkStarts(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// List while sixteen callers start processes, beside the copy of as large a map
-// under an uncontended mutex. One goroutine calls both in turn.
-func BenchmarkListUnderLoad(b *testing.B) {
-	l := newLocal(b, &proclocal.Options{Retain: passing})
-	var mu sync.Mutex
-	copied := make(map[string]procmgr.Process)
-	var listing, reading []time.Duration // of one slice
-
-	ask := func() {
-		began := time.Now()
-		all := list(b, l)
-		listing = append(listing, time.Since(began))
-		// The map follows when the list has become much longer or shorter.
-		if 4*len(copied) < 3*len(all) || 4*len(copied) > 5*len(all) {
-			clear(copied)
-			for _, p := range all {
-				copied[p.ID] = p
-			}
-		}
-	}
-	read := func() {
-		began := time.Now()
-		mu.Lock()
-		all := make([]procmgr.Process, 0, len(copied))
-		for _, p := range copied {
-			all = append(all, p)
-		}
-		mu.Unlock()
-		reading = append(reading, time.Since(began))
-		require.Len(b, all, len(copied))
-	}
-
-	var tailX, tailY []time.Duration // of each slice the p99
-	for b.Loop() {
-		listing, reading = listing[:0], reading[:0]
-		over := make(chan struct{})
-		go func() { // the loop waits for it
-			defer close(over)
-			flood(b, func() error { return runTrue(l) })
-		}()
-		for first, then := ask, read; ; first, then = then, first {
-			first()
-			then()
-			select {
-			case <-over:
-			case <-time.After(500 * time.Microsecond):
-				continue
-			}
-			break
-		}
-		tailX, tailY = append(tailX, beside.Quantile(listing, 0.99)), append(tailY, beside.Quantile(reading, 0.99))
-	}
-	b.ReportMetric(float64(beside.Median(tailX))/float64(beside.Median(tailY)), "p99-ratio")
-	b.ReportMetric(beside.Microseconds(beside.Median(tailX)), "us-p99-ours")
-	b.ReportMetric(beside.Microseconds(beside.Median(tailY)), "us-p99-theirs")
-	b.ReportMetric(0, "ns/op")
-}
-
 // List of 1,000 processes that live and do nothing.
 func BenchmarkListLiving(b *testing.B) {
 	l := unbounded(b)

@@ -65,9 +65,6 @@ func TestBenchmarkRole(t *testing.T) {
 	case "build":
 		writeBlocks(t, n, buildOutput())
 		return
-	case "near":
-		writeBlocks(t, n, nearOutput())
-		return
 	case "idle-local":
 		found = idleLocal(t, n)
 	case "idle-plain":

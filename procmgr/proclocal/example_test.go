@@ -39,66 +39,6 @@ func ExampleNew() {
 	// exited 3
 }
 
-// Two chats share a Local and see nothing of each other.
-func ExampleLocal_Chat() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	manager, err := proclocal.New(nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer manager.Close() // ends what still runs
-	alice, bob := manager.Chat("alice"), manager.Chat("bob")
-
-	out, err := alice.Start(ctx, procmgr.StartRequest{ID: "build", Command: "make >/dev/null 2>&1; echo built", Wait: 10 * time.Second})
-	if err != nil {
-		log.Print(err) // log.Fatal would skip Close
-		return
-	}
-	fmt.Print(out.Text)
-	_, err = bob.Output(ctx, "build", procmgr.OutputRequest{})
-	fmt.Println(err)
-	// Output:
-	// built
-	// procmgr: output "build": no such process
-}
-
-// A host starts a server, waits until it is ready, and ends it.
-func ExampleLocal_Output() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	manager, err := proclocal.New(nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer manager.Close() // ends what still runs
-
-	out, err := manager.Start(ctx, procmgr.StartRequest{Command: "sleep 0.1; echo listening on 8080; exec sleep 1000"})
-	if err != nil {
-		log.Print(err) // log.Fatal would skip Close
-		return
-	}
-	out, err = manager.Output(ctx, out.Process.ID, procmgr.OutputRequest{Until: "listening on", Wait: 10 * time.Second})
-	if err != nil {
-		log.Print(err)
-		return
-	}
-	fmt.Println(out.Matched, out.Process.State)
-	if err := manager.Signal(ctx, out.Process.ID, procmgr.Kill); err != nil {
-		log.Print(err)
-		return
-	}
-	out, err = manager.Output(ctx, out.Process.ID, procmgr.OutputRequest{From: out.Next})
-	if err != nil {
-		log.Print(err)
-		return
-	}
-	fmt.Println(out.Process.State, out.Process.Signal, out.Process.EndedBy)
-	// Output:
-	// true running
-	// exited SIGKILL request
-}
-
 // With a log directory, the text that the window drops is in a file.
 func ExampleOptions_logDir() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

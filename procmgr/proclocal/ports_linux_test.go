@@ -1,14 +1,12 @@
 package proclocal_test
 
 import (
-	"context"
 	"fmt"
 	"net"
 	"os"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -81,39 +79,6 @@ func TestPorts(t *testing.T) {
 			require.Empty(t, out.Listening, "it has exited")
 		})
 	}
-}
-
-// A wait for a port ends with the process, with its time and with its context,
-// and does not take the port of another process for this one's.
-func TestPortWaits(t *testing.T) {
-	testenv.Programs(t, "python3")
-	l := newLocal(t, nil)
-	port := freePort(t)
-	server := begin(t, l, "echo ready; "+fmt.Sprintf(pythonServer, port)).Process.ID
-	other := begin(t, l, "echo ready; exec sleep 1000").Process.ID
-	require.Equal(t, "127.0.0.1:"+strconv.Itoa(port), listens(t, l, server, -1)[0].Addr)
-
-	for _, until := range []int{-1, port} {
-		began := time.Now()
-		out := output(t, l, other, procmgr.OutputRequest{UntilListening: until, Wait: 300 * time.Millisecond})
-		require.Empty(t, out.Listening)
-		require.GreaterOrEqual(t, time.Since(began), 300*time.Millisecond)
-	}
-	// It listens on another port than the one that is asked for.
-	out := output(t, l, server, procmgr.OutputRequest{UntilListening: 1, Wait: 300 * time.Millisecond})
-	require.Len(t, out.Listening, 1)
-
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
-	_, err := l.Output(ctx, other, procmgr.OutputRequest{UntilListening: -1, Wait: 2 * long})
-	require.ErrorIs(t, err, context.DeadlineExceeded)
-
-	brief := begin(t, l, "echo ready; sleep 0.3").Process.ID
-	out = output(t, l, brief, procmgr.OutputRequest{UntilListening: -1, Wait: 2 * long})
-	require.Equal(t, procmgr.Exited, out.Process.State)
-
-	out = output(t, l, other, procmgr.OutputRequest{UntilListening: -1, Until: "ready", Wait: 2 * long})
-	require.True(t, out.Matched, "a pattern ends the wait as well")
 }
 
 // A sandbox's ports are told by the names that they have in there. Root enters
