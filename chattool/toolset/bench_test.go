@@ -35,7 +35,7 @@ func BenchmarkMeanwhile(b *testing.B) {
 	call := toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"command":"true"}`)}
 	background := toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"command":"exec sleep 1000","run_in_background":true}`)}
 	timed := func(mode bool) func() time.Duration {
-		set := toolset.New(toolset.Static(chat), &toolset.Options{NoticesInInbox: mode})
+		set := newSet(toolset.Static(chat), &toolset.Options{NoticesInInbox: mode})
 		require.False(b, set.Call(b.Context(), background).IsError)
 		return func() time.Duration {
 			time.Sleep(time.Millisecond)
@@ -76,7 +76,7 @@ func BenchmarkProcessList(b *testing.B) {
 	}
 	for name, m := range map[string]procmgr.Manager{"local": local.Chat("chat"), "http": remote(b, local, nil, nil)} {
 		b.Run(name, func(b *testing.B) {
-			set := toolset.New(toolset.Static(m), nil)
+			set := newSet(toolset.Static(m), nil)
 			call := toolset.Call{ID: "1", Name: "process_list", Arguments: json.RawMessage("{}")}
 			beside.Run(b, func() {
 				result := set.Call(context.Background(), call)

@@ -89,7 +89,7 @@ func replay(t *testing.T, runs []recordedRun, opts toolset.Options) (results []t
 	was := map[string]string{}
 	var times []string
 	opts.ProcessID = func(context.Context, toolset.Call) string { ids++; return fmt.Sprintf("n%dfkq7zt2m", ids) }
-	set := toolset.New(toolset.Static(&steady{Manager: l.chat, dir: "/srv/app", path: "/var/lib/agent/19-%s.log"}), &opts)
+	set := newSet(toolset.Static(&steady{Manager: l.chat, dir: "/srv/app", path: "/var/lib/agent/19-%s.log"}), &opts)
 	for _, run := range runs {
 		l.prints(run.now(t, was), run.code)
 		res := set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: json.RawMessage(arguments(t, "command", printOut, "timeout", "2m"))})

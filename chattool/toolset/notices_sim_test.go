@@ -380,7 +380,7 @@ func simulate(most int, mode bool, seed uint64) error {
 			crash: mode && rng.IntN(2) == 0,
 			fresh: func() *toolset.Set {
 				if used++; used > len(pool) {
-					pool = append(pool, toolset.New(resolve, &toolset.Options{NoticesInInbox: mode}))
+					pool = append(pool, newSet(resolve, &toolset.Options{NoticesInInbox: mode}))
 				}
 				return pool[used-1]
 			},

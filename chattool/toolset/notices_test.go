@@ -309,7 +309,7 @@ func (p partly) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.
 func TestMeanwhileOnMachinesThatAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
-	set := toolset.New(toolset.Static(partly{&view{w, "chat"}}), nil)
+	set := newSet(toolset.Static(partly{&view{w, "chat"}}), nil)
 	l := background(t, w, set, "x")
 	w.exit(l, 3)
 	require.Contains(t, strings.Join(say(t, set, "process_output", nothing).Report.Meanwhile, "\n"), l.ID)

@@ -3,10 +3,12 @@ package toolset_test
 import (
 	"context"
 	"errors"
-	"maps"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -19,8 +21,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
-// If a call is denied or not offered, the result quotes the reason and does not tell the
-// model to try again, whichever tool it was and however far away the answer was made.
+// If a call is denied, the result quotes the reason and tells the model not to
+// try again, whichever tool it was and however far away the denial was made.
 func TestDenied(t *testing.T) {
 	t.Parallel()
 	why := xerrors.Errorf("this chat may only read: %w", procmgr.ErrRefused)
@@ -32,35 +34,52 @@ func TestDenied(t *testing.T) {
 		list:   func(context.Context) ([]procmgr.Process, error) { return nil, why },
 		signal: func(context.Context, string, procmgr.Signal) error { return why },
 	}
-	const denied, lacking = "this chat may only read.* do not retry it", "[Tt]his host does not offer it"
-	failing := func(err error) toolset.Resolver {
-		return func(context.Context) (procmgr.Manager, error) { return nil, err }
-	}
-	for _, tt := range []struct {
-		name     string
-		resolver toolset.Resolver
-		want     string
-	}{
-		{"denied by the manager", toolset.Static(denying), denied},
-		{"denied by the resolver", failing(why), denied},
-		{"denied far away", toolset.Static(remote(t, oneForAll{denying}, nil, nil)), denied},
-		{"unsupported by the manager", toolset.Static(procmgr.Unsupported{}), lacking},
-		{"unsupported by the resolver", failing(errors.ErrUnsupported), lacking},
-		{"unsupported far away", toolset.Static(remote(t, oneForAll{procmgr.Unsupported{}}, nil, nil)), lacking},
+	for name, resolver := range map[string]toolset.Resolver{
+		"manager":  toolset.Static(denying),
+		"resolver": func(context.Context) (procmgr.Manager, error) { return nil, why },
+		"remote":   toolset.Static(remote(t, oneForAll{denying}, nil, nil)),
 	} {
-		t.Run(tt.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			set := toolset.New(tt.resolver, withInput)
-			calls := maps.Clone(anyCall)
-			if tt.want == lacking {
-				calls["process_input"] = `{"process_id":"x","text":"y"}`
+			set := newSet(resolver, nil)
+			for tool, arguments := range anyCall {
+				res := set.Call(t.Context(), toolset.Call{Name: tool, Arguments: []byte(arguments)})
+				got := contents(t, res)
+				require.True(t, res.IsError)
+				require.Regexp(t, "^nothing was (started|read|listed|sent|done): ", got["error"])
+				require.Contains(t, got["error"], "this chat may only read")
+				require.Contains(t, got["error"], "do not retry it")
+				require.NotContains(t, strings.ToLower(res.Content), "once more")
+				require.NotContains(t, got, "process_id")
 			}
-			for tool, arguments := range calls {
+		})
+	}
+}
+
+// If the host does not offer a call, the result says so, and does not tell the model
+// to try again, however far away the host is.
+func TestUnsupported(t *testing.T) {
+	t.Parallel()
+	for name, resolver := range map[string]toolset.Resolver{
+		"manager":  toolset.Static(procmgr.Unsupported{}),
+		"resolver": func(context.Context) (procmgr.Manager, error) { return nil, errors.ErrUnsupported },
+		"remote":   toolset.Static(remote(t, oneForAll{procmgr.Unsupported{}}, nil, nil)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			set := newSet(resolver, &toolset.Options{Input: true})
+			for tool, arguments := range map[string]string{
+				"execute":        `{"command":"x"}`,
+				"process_output": `{"process_id":"x"}`,
+				"process_list":   `{}`,
+				"process_signal": `{"process_id":"x","signal":"kill"}`,
+				"process_input":  `{"process_id":"x","text":"y"}`,
+			} {
 				res := set.Call(t.Context(), toolset.Call{Name: tool, Arguments: []byte(arguments)})
 				got := contents(t, res)
 				require.True(t, res.IsError)
 				require.Regexp(t, "nothing was (started|read|listed|sent|written|done)", got["error"])
-				require.Regexp(t, tt.want, got["error"])
+				require.Regexp(t, "[Tt]his host does not offer it", got["error"])
 				require.NotRegexp(t, "(?i)try again|once more|may live", res.Content)
 				require.NotContains(t, got, "process_id")
 			}
@@ -134,45 +153,78 @@ func refusing(t *testing.T) string {
 }
 
 // A start that cannot have reached the server, or that was turned away at its
-// door, is told as one that ran nothing: the model may run the command again. Package
-// prochttp has the other ways not to reach it.
+// door, is told as one that ran nothing: the model may run the command again.
 func TestRemoteStartThatRanNothing(t *testing.T) {
 	t.Parallel()
+	host := oneForAll{&fake{start: func(context.Context, procmgr.StartRequest) (procmgr.Output, error) {
+		t.Error("a start has reached the host")
+		return procmgr.Output{}, procmgr.ErrUnknown
+	}}}
+	handler := func(opts *prochttp.HandlerOptions) http.Handler {
+		h, err := prochttp.NewHandler(host, opts)
+		require.NoError(t, err)
+		return h
+	}
+	plain := httptest.NewServer(handler(&prochttp.HandlerOptions{Token: "t0ken"}))
+	t.Cleanup(plain.Close)
+	tls := httptest.NewUnstartedServer(handler(&prochttp.HandlerOptions{Insecure: true}))
+	tls.Config.ErrorLog = log.New(io.Discard, "", 0)
+	tls.StartTLS()
+	t.Cleanup(tls.Close)
+	bound := httptest.NewServer(handler(&prochttp.HandlerOptions{Authorize: func(*http.Request) (prochttp.Scope, error) {
+		return prochttp.Scope{Chats: func(id string) bool { return id == "another" }}, nil
+	}}))
+	t.Cleanup(bound.Close)
 	ending, end := context.WithCancel(t.Context())
 	end()
-	impatient := &prochttp.ClientOptions{Retry: 50 * time.Millisecond}
+	closing := httptest.NewServer(handler(&prochttp.HandlerOptions{Insecure: true, Context: ending}))
+	t.Cleanup(closing.Close)
 	elsewhere := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(elsewhere.Close)
-	behind := func(server *prochttp.HandlerOptions, client *prochttp.ClientOptions) procmgr.Manager {
-		return remote(t, oneForAll{&fake{start: func(context.Context, procmgr.StartRequest) (procmgr.Output, error) {
-			t.Error("a start has reached the host")
-			return procmgr.Output{}, procmgr.ErrUnknown
-		}}}, server, client)
-	}
+	nobody := refusing(t)
+	// Every name is this machine's, and its own Host.
+	named := &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, plain.Listener.Addr().String())
+	}}
+	t.Cleanup(named.CloseIdleConnections)
+	nameless := &http.Transport{DialContext: func(_ context.Context, _, address string) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: address, IsNotFound: true}}
+	}}
+	plainURL, err := url.Parse(plain.URL)
+	require.NoError(t, err)
+	tlsURL, err := url.Parse(tls.URL)
+	require.NoError(t, err)
+
 	for _, tt := range []struct {
-		name string
-		m    procmgr.Manager
-		want string
+		name, url string
+		opts      prochttp.ClientOptions
+		want      string
 	}{
-		{"wrong token", behind(&prochttp.HandlerOptions{Token: "t0ken"}, &prochttp.ClientOptions{Token: "wrong"}), "the credentials are missing or wrong"},
-		{"another chat", behind(&prochttp.HandlerOptions{Authorize: func(*http.Request) (prochttp.Scope, error) {
-			return prochttp.Scope{Chats: func(id string) bool { return id == "another" }}, nil
-		}}, nil), "this caller may not act for this chat"},
-		{"server that is about to end", behind(&prochttp.HandlerOptions{Insecure: true, Context: ending}, impatient), "shutting down"},
-		{"refused connection", chatOf(t, refusing(t), impatient), "refused"},
-		{"socket that is not there", chatOf(t, "unix:///no/such/directory/socket", impatient), "the server cannot be reached"},
-		{"another kind of server", chatOf(t, elsewhere.URL, nil), "no toolproc server"},
+		{"wrong token", plain.URL, prochttp.ClientOptions{Token: "wrong"}, "the credentials are missing or wrong"},
+		{"no token", plain.URL, prochttp.ClientOptions{}, "the credentials are missing or wrong"},
+		{"another chat", bound.URL, prochttp.ClientOptions{}, "this caller may not act for this chat"},
+		{"foreign Host", "http://build.example", prochttp.ClientOptions{Token: "t0ken", Transport: named}, "the request is for another host"},
+		{"unknown certificate", tls.URL, prochttp.ClientOptions{}, "certificate"},
+		{"refused connection", nobody, prochttp.ClientOptions{Retry: 50 * time.Millisecond}, "refused"},
+		{"name that does not exist", "http://build.example", prochttp.ClientOptions{Transport: nameless}, "no such host"},
+		{"plain HTTP to TLS", "http://" + tlsURL.Host, prochttp.ClientOptions{}, "is the URL right?"},
+		{"TLS to plain HTTP", "https://" + plainURL.Host, prochttp.ClientOptions{}, "the server cannot be reached"},
+		{"socket that is not there", "unix:///no/such/directory/socket", prochttp.ClientOptions{Retry: 50 * time.Millisecond}, "the server cannot be reached"},
+		{"another kind of server", elsewhere.URL, prochttp.ClientOptions{}, "no toolproc server"},
+		{"server that is about to end", closing.URL, prochttp.ClientOptions{Retry: 50 * time.Millisecond}, "shutting down"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			set := toolset.New(toolset.Static(tt.m), nil)
+			set := newSet(toolset.Static(chatOf(t, tt.url, &tt.opts)), nil)
 			res := set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x"}`)})
 			got := contents(t, res)
 			require.True(t, res.IsError)
 			require.Regexp(t, "^nothing was started: ", got["error"])
 			require.Contains(t, got["error"], tt.want)
-			require.NotRegexp(t, "unknown whether|run it again|t0ken", res.Content)
+			require.NotContains(t, res.Content, "unknown whether")
+			require.NotContains(t, res.Content, "run it again")
 			require.NotContains(t, got, "process_id")
+			require.NotContains(t, res.Content, "t0ken")
 		})
 	}
 }

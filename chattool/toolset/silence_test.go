@@ -45,7 +45,7 @@ func newPoller(t *testing.T, opts toolset.Options, steps ...any) *poller {
 	_, err := chat.Start(t.Context(), procmgr.StartRequest{ID: "p1", Command: "make"})
 	require.NoError(t, err)
 	synctest.Wait()
-	return &poller{t, toolset.New(toolset.Static(chat), &opts)}
+	return &poller{t, newSet(toolset.Static(chat), &opts)}
 }
 
 const day = 24 * time.Hour
