@@ -125,7 +125,7 @@
 // before the start, so it also prevents a start in flight. Background commands are left
 // alone, and so are the processes that process_output reads. A deadline is a timeout and
 // ends no process. The call outlasts ctx by up to 7 s, or by 26 s if the manager does
-// not answer.
+// not answer. [Set.Stop] does the same for everything that a chat has in the foreground.
 //
 // # Arguments
 //

@@ -35,7 +35,7 @@ func (k *kit) execute(ctx context.Context, c Call, t *notices.Turn) report {
 	budget, cut := k.page.allow(int(args.MaxOutput))
 	t.Command = string(args.Command)
 
-	run := run{kit: k, turn: t, m: m, req: procmgr.StartRequest{
+	run := run{kit: k, call: c, turn: t, m: m, req: procmgr.StartRequest{
 		Command:    string(args.Command),
 		WorkDir:    string(args.WorkDir),
 		Background: bool(args.RunInBackground),
@@ -68,11 +68,12 @@ func (k *kit) execute(ctx context.Context, c Call, t *notices.Turn) report {
 	if k.opts.ProcessID != nil {
 		run.req.ID = k.opts.ProcessID(ctx, c)
 	}
-	chosen := run.req.ID != ""
-	if !chosen {
+	if run.chosen = run.req.ID != ""; !run.chosen {
 		run.req.ID = procmgr.NewID()
 	}
-	if k.opts.Approve != nil && (!chosen || !run.ran(ctx)) {
+	ctx, leave := k.enter(ctx, inFlight{m: m, id: run.req.ID, starts: true, background: run.req.Background})
+	defer leave()
+	if k.opts.Approve != nil && (!run.chosen || !run.ran(ctx)) {
 		if res, ok := k.ask(ctx, m, Question{Call: c, Command: run.req.Command, WorkDir: run.req.WorkDir}, "Nothing was started"); !ok {
 			return res
 		}
@@ -90,9 +91,11 @@ func (k *kit) execute(ctx context.Context, c Call, t *notices.Turn) report {
 // A run is one command that execute is carrying out.
 type run struct {
 	kit       *kit
+	call      Call
 	turn      *notices.Turn
 	m         procmgr.Manager
 	req       procmgr.StartRequest
+	chosen    bool   // the host has chosen req.ID
 	clamped   string // the note that the timeout was cut, or ""
 	ampersand bool   // execute took off a trailing &
 	source    *script.Source
@@ -115,7 +118,7 @@ func (r *run) ran(ctx context.Context) bool {
 
 // start starts the command and reports the outcome.
 func (r *run) start(ctx context.Context) report {
-	out, err := r.m.Start(ctx, r.req)
+	out, err := r.begin(ctx)
 	if err == nil && out.Process.ID == "" {
 		// The manager did not say which process it is. It can only be
 		// the requested one.

@@ -47,6 +47,8 @@ func (k *kit) input(ctx context.Context, c Call, turn *notices.Turn) report {
 		t.req.UntilQuiet = inputQuiet
 	}
 	t.req.UntilWaiting = !t.req.Close
+	ctx, leave := k.enter(ctx, inFlight{m: m, id: t.id})
+	defer leave()
 	if res, ok := k.ask(ctx, m, t.question(), "Nothing was written"); !ok {
 		return res
 	}
@@ -88,7 +90,20 @@ func (t *typing) question() Question {
 // write writes, and reports what came of it.
 func (t *typing) write(ctx context.Context) report {
 	began, end := time.Now(), bool(t.args.End)
-	out, err := t.m.Input(ctx, t.id, t.req)
+	var out procmgr.InputOutput
+	input := func(wait time.Duration) (procmgr.Process, error) {
+		req := t.req
+		req.Wait = wait
+		var err error
+		out, err = t.m.Input(ctx, t.id, req) // again with the same key it only waits
+		return out.Process, err
+	}
+	var err error
+	if t.req.Secret { // the wait is part of the write
+		_, err = input(t.req.Wait)
+	} else {
+		err = t.kit.inPieces(ctx, t.call, t.req.Wait, input)
+	}
 	if out.Process.ID == "" && err == nil {
 		out.Process.ID = t.id
 	}
@@ -126,7 +141,7 @@ func (t *typing) write(ctx context.Context) report {
 // awaitEnd waits until the process has ended, and returns all output from the
 // write on: the second request with the key writes nothing.
 func (t *typing) awaitEnd(ctx context.Context, out procmgr.InputOutput, left time.Duration) procmgr.InputOutput {
-	if _, err := t.m.Output(ctx, t.id, procmgr.OutputRequest{From: out.Next, Wait: max(left, 0)}); err != nil {
+	if _, err := t.kit.await(ctx, t.call, t.m, t.id, procmgr.OutputRequest{From: out.Next, Wait: max(left, 0)}); err != nil {
 		return out
 	}
 	again := t.req

@@ -341,6 +341,7 @@ func outcome(code *int, signal, before string) string {
 // A silence is a read of a process that may show nothing new, as many before it.
 type silence struct {
 	kit    *kit
+	call   Call
 	m      procmgr.Manager
 	req    procmgr.OutputRequest // as the model has asked
 	quiet  bool                  // nothing new may be told in one line
@@ -364,7 +365,7 @@ func (s *silence) wait(ctx context.Context, out procmgr.Output) procmgr.Output {
 	news := procmgr.OutputRequest{From: out.Next, Wait: more, State: p.State, Until: ".", UntilListening: s.req.UntilListening}
 	news.UntilWaiting = p.Stdin != procmgr.StdinEmpty
 	news.Limit.Bytes = 1
-	if _, err := s.m.Output(ctx, p.ID, news); err != nil || ctx.Err() != nil {
+	if _, err := s.kit.await(ctx, s.call, s.m, p.ID, news); err != nil || ctx.Err() != nil {
 		return out
 	}
 	again := s.req

@@ -77,6 +77,19 @@ type Options struct {
 	// a result, with Await of [procmgr.FollowOptions] and until OnResult. The
 	// start may find the process of an earlier call. If it is slow, so is the call.
 	OnStart func(ctx context.Context, c Call, processID string)
+	// OnOutput is called with the output of each process that this Set has started,
+	// beginning to end and in order, by one goroutine for each process. It ends when
+	// the process has exited, when reading fails for good, or at [Set.Close]; ctx has
+	// the values of the call and ends at Close. The last chunk may come after the
+	// call's result. A call that finds the process of an earlier call gets no chunks.
+	// If OnOutput is slow, so are its chunks, but not the process. If it panics, the
+	// process gets no further chunks.
+	OnOutput func(ctx context.Context, c Call, chunk procmgr.Chunk)
+	// OnWait is called every 10 s while a call waits for a process, each time that the
+	// manager has answered: so it is a heartbeat, and ends if the machine is gone. waited
+	// is how long the call has waited. With it, a wait is made of requests of 10 s. If
+	// it is slow, so is the call.
+	OnWait func(ctx context.Context, c Call, p procmgr.Process, waited time.Duration)
 	// OnResult is called with each result before Call returns it, for a user
 	// interface or a record. It gets the context of the call, which may have ended. It
 	// must not change what the result points to. If it is slow, so is the call; if it

@@ -33,6 +33,8 @@ func (k *kit) output(ctx context.Context, c Call, t *notices.Turn) report {
 		return refuse("%s: %s", k.names.output, words(err))
 	}
 	budget, cut := k.page.allow(int(args.MaxOutput))
+	ctx, leave := k.enter(ctx, inFlight{m: m, id: string(args.ProcessID)})
+	defer leave()
 	rep := k.readOutput(ctx, c, m, args, budget)
 	rep.Budget, rep.whole = budget, args.MaxOutput != 0
 	rep.Add(cut)
@@ -45,11 +47,11 @@ func (k *kit) readOutput(ctx context.Context, c Call, m procmgr.Manager, args ou
 	id := string(args.ProcessID)
 	req := procmgr.OutputRequest{From: int64(args.Since), Wait: wait, Until: string(args.WaitFor), UntilListening: int(args.WaitForPort)}
 	req.Limit, req.Highlight = k.page.ask(budget)
-	out, err := m.Output(ctx, id, req)
+	out, err := k.await(ctx, c, m, id, req)
 	if err == nil && out.Process.ID == "" {
 		out.Process.ID = id
 	}
-	silence := silence{kit: k, m: m, req: req, quiet: !k.opts.Whole && !bool(args.Screen)}
+	silence := silence{kit: k, call: c, m: m, req: req, quiet: !k.opts.Whole && !bool(args.Screen)}
 	if err == nil {
 		out = silence.wait(ctx, out)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/xerrors"
 
@@ -29,6 +30,8 @@ type kit struct {
 	machines machines
 	ledger   notices.Ledger
 	memory   memory
+	streams  streams
+	inFlight calls
 }
 
 // A tool is one tool of a Set.
@@ -59,6 +62,7 @@ func New(managers Resolver, opts *Options) (*Set, error) {
 	}
 	s.names = own
 	s.opts.Names = nil
+	s.streams.open, s.streams.end = context.WithCancel(context.Background())
 	s.ledger.Managers, s.ledger.SetID, s.ledger.OutputTool = managers, procmgr.NewID(), s.names.output
 	s.machines.shell = s.opts.Shell
 	s.page = writer{
@@ -225,6 +229,12 @@ type Call struct {
 	Name string
 	// Arguments is the JSON object that the model sent, at most 4 MiB.
 	Arguments json.RawMessage
+	// IssuedAt is when the host received this call from the model, by the host's clock.
+	// Hosts set it that replay calls after a restart, with Options.ProcessID: a command
+	// that may have run since then, although its manager does not know it, is not run
+	// again. A host whose replicas' clocks differ sets it earlier by that difference.
+	// With the zero time a command whose ID is not known always runs.
+	IssuedAt time.Time
 }
 
 // A Result is the outcome of a call.

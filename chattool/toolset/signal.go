@@ -16,6 +16,8 @@ func (k *kit) signal(ctx context.Context, c Call, t *notices.Turn) report {
 		return res
 	}
 	id, sig := string(args.ProcessID), procmgr.Signal(args.Signal)
+	ctx, leave := k.enter(ctx, inFlight{m: m, id: id})
+	defer leave()
 	if res, ok := k.ask(ctx, m, Question{Call: c, ProcessID: id}, "No signal was sent"); !ok {
 		return res
 	}

@@ -73,7 +73,7 @@ const atEnd = math.MaxInt64
 // with kill if it does not end. Start returned out and err.
 func (r *run) cancel(ctx context.Context, out procmgr.Output, err error) report {
 	begun := err == nil || mayHaveBegun(out, err)
-	if r.req.Background {
+	if r.req.Background && (begun || context.Cause(ctx) != errStopped) {
 		return r.leave(ctx, out, begun)
 	}
 	end := func(did string) report {

@@ -147,9 +147,6 @@ func (l *Ledger) conversation(m procmgr.Manager, chat string) Conversation {
 
 // manager returns the manager of a conversation.
 func (l *Ledger) manager(ctx context.Context) (procmgr.Manager, error) {
-	if l.Managers == nil {
-		return nil, errors.New("no process manager is set up")
-	}
 	m, err := l.Managers(ctx)
 	if err == nil && m == nil {
 		err = errors.New("there is no process manager for this chat")

@@ -1,0 +1,205 @@
+package toolset_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proctest"
+)
+
+// stubborn is a command of a Script that does not end when it is asked to.
+func stubborn(c *proctest.Command) int {
+	c.Sleep(time.Hour)
+	return 0
+}
+
+// A chat of several processes is stopped, and nothing else.
+func TestStopEndsTheForeground(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name     string
+		resolver func(*proctest.Script) toolset.Resolver
+		own, not string // the chats of ended and of spared processes
+	}{
+		{"a chat", func(s *proctest.Script) toolset.Resolver { return toolset.Static(s.Chat("a")) }, "a", "b"},
+		{"a chat of the context", func(s *proctest.Script) toolset.Resolver {
+			return func(ctx context.Context) (procmgr.Manager, error) { return s.Chat(ctx.Value(chatKey{}).(string)), nil }
+		}, "a", "b"},
+		{"a Manager anew at each call", func(s *proctest.Script) toolset.Resolver {
+			return func(ctx context.Context) (procmgr.Manager, error) {
+				return &waiter{Manager: s.Chat(ctx.Value(chatKey{}).(string))}, nil
+			}
+		}, "a", "b"},
+		{"a host", func(s *proctest.Script) toolset.Resolver { return toolset.Static(s) }, "", "a"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				host := proctest.NewScript()
+				defer func() { require.NoError(t, host.Close()) }()
+				host.On("sleep", stubborn)
+				set := newSet(tt.resolver(host), nil)
+				ctx := context.WithValue(t.Context(), chatKey{}, tt.own)
+				call := func(ctx context.Context, tool, arguments string) toolset.Result {
+					return set.Call(ctx, toolset.Call{Name: tool, Arguments: []byte(arguments)})
+				}
+				start := func(chat string, background bool) (id string) {
+					m := procmgr.Manager(host)
+					if chat != "" {
+						m = host.Chat(chat)
+					}
+					out, err := m.Start(t.Context(), procmgr.StartRequest{Command: "sleep", Background: background})
+					require.NoError(t, err)
+					return out.Process.ID
+				}
+				server, other, otherChat := start(tt.own, true), start(tt.own, false), start(tt.not, false)
+				var waits sync.WaitGroup
+				var run, read, elsewhere toolset.Result
+				waits.Go(func() { run = call(ctx, "execute", `{"command":"sleep","timeout":"1h"}`) })
+				waits.Go(func() { read = call(ctx, "process_output", `{"process_id":"`+server+`","wait_timeout":"1h"}`) })
+				if tt.name == "a chat of the context" {
+					waits.Go(func() {
+						elsewhere = call(context.WithValue(t.Context(), chatKey{}, tt.not), "execute", `{"command":"sleep","timeout":"1m"}`)
+					})
+				}
+				synctest.Wait()
+				ended, err := set.Stop(ctx)
+				require.NoError(t, err)
+				waits.Wait()
+
+				require.Len(t, ended, 2)
+				for _, p := range ended {
+					require.Contains(t, []string{other, run.Output.Process.ID}, p.ID)
+					require.Equal(t, procmgr.Exited, p.State)
+				}
+				require.Equal(t, "stopped by the user; the command was stopped", run.Report.Error)
+				require.False(t, run.Report.Success)
+				require.Equal(t, "stopped by the user; process "+server+" was left alone", read.Report.Error)
+				require.NotContains(t, elsewhere.Content, "stopped by the user")
+				for _, id := range []string{server, otherChat} {
+					out, err := host.Output(t.Context(), id, procmgr.OutputRequest{})
+					require.NoError(t, err)
+					require.Equal(t, procmgr.Running, out.Process.State)
+				}
+				ended, err = set.Stop(ctx)
+				require.NoError(t, err)
+				require.Empty(t, ended)
+			})
+		})
+	}
+}
+
+// A call that is starting a process is stopped, too.
+func TestStopOfAStart(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, arguments string
+		signal, output  error // the answers of the manager
+		deaf            bool  // Start does not look at its context
+		signals         []procmgr.Signal
+		want            string
+	}{
+		{"foreground", `{"command":"x"}`, procmgr.ErrNotFound, procmgr.ErrNotFound, false,
+			[]procmgr.Signal{"terminate", "terminate"}, "stopped by the user; the command was not started"},
+		{"background", `{"command":"x","run_in_background":true}`, procmgr.ErrNotFound, procmgr.ErrNotFound, false,
+			[]procmgr.Signal{"terminate"}, "stopped by the user; the command was not started"},
+		{"deaf", `{"command":"x"}`, nil, nil, true,
+			[]procmgr.Signal{"terminate", "terminate"}, "stopped by the user; the command was stopped"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				sent := make(chan struct{}, 9)
+				m := &fake{
+					start: func(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+						if tt.deaf {
+							<-sent
+							return running(req.ID, ""), nil
+						}
+						<-ctx.Done()
+						return procmgr.Output{}, ctx.Err()
+					},
+					output: func(_ context.Context, id string, _ procmgr.OutputRequest) (procmgr.Output, error) {
+						return exited(id, 143, ""), tt.output
+					},
+					signal: func(context.Context, string, procmgr.Signal) error {
+						sent <- struct{}{}
+						return tt.signal
+					},
+				}
+				set := newSet(toolset.Static(m), nil)
+				var calls sync.WaitGroup
+				var res toolset.Result
+				calls.Go(func() { res = set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(tt.arguments)}) })
+				synctest.Wait()
+				ended, err := set.Stop(t.Context())
+				require.NoError(t, err)
+				calls.Wait()
+				require.Equal(t, tt.deaf, len(ended) > 0)
+				require.Equal(t, tt.want, res.Report.Error)
+				require.Equal(t, tt.signals, m.signals)
+			})
+		})
+	}
+}
+
+// A process that does not end is killed, and one that cannot be ended is reported.
+func TestStopKills(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		ends   procmgr.Signal // "" for none
+		kill   error
+		signal []procmgr.Signal
+	}{
+		{"terminate", procmgr.Terminate, nil, []procmgr.Signal{"terminate"}},
+		{"kill", procmgr.Kill, nil, []procmgr.Signal{"terminate", "kill"}},
+		{"never", "", errors.New("12 survives"), []procmgr.Signal{"terminate", "kill"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				m := &fake{list: func(context.Context) ([]procmgr.Process, error) {
+					return []procmgr.Process{{ID: "p1", State: procmgr.Running}, {ID: "bg", State: procmgr.Running, Background: true}}, nil
+				}}
+				m.output = func(_ context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+					require.Equal(t, "p1", id)
+					if slices.Contains(m.signals, tt.ends) {
+						return exited(id, 143, ""), nil
+					}
+					time.Sleep(req.Wait)
+					return running(id, ""), nil
+				}
+				m.signal = func(_ context.Context, _ string, sig procmgr.Signal) error {
+					if sig == procmgr.Kill {
+						return tt.kill
+					}
+					return nil
+				}
+				began := time.Now()
+				ended, err := newSet(toolset.Static(m), nil).Stop(t.Context())
+				require.Len(t, ended, 1)
+				require.Equal(t, tt.signal, m.signals)
+				require.Equal(t, tt.ends != procmgr.Terminate, time.Since(began) == 2*time.Second)
+				if tt.kill != nil {
+					require.ErrorIs(t, err, tt.kill)
+					require.Equal(t, procmgr.Running, ended[0].State)
+					return
+				}
+				require.NoError(t, err)
+				require.Equal(t, procmgr.Exited, ended[0].State)
+			})
+		})
+	}
+	_, err := newSet(nowhere, nil).Stop(t.Context())
+	require.EqualError(t, err, "toolset: stop: there is none")
+}
