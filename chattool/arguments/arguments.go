@@ -81,6 +81,16 @@ func Decode(raw []byte, args any) error {
 	return nil
 }
 
+// Description returns the argument description, which Decode passes over: a model says with
+// it what a call is for. It is "" if there is none.
+func Description(raw []byte) (text string) {
+	members, err := object(raw)
+	if err == nil && members[described] != nil {
+		_ = json.Unmarshal(members[described], &text) // what is no text is none
+	}
+	return text
+}
+
 var errFollows = errors.New("something follows the arguments' JSON object")
 
 // object returns the members of the arguments, which should be a JSON object.

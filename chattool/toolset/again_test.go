@@ -142,7 +142,7 @@ func TestNotComparedAgain(t *testing.T) {
 		{"max_output", toolset.Options{}, func(l *loop) toolset.Result {
 			return l.call("execute", "command", printOut, "timeout", "2m", "max_output", 8000)
 		}},
-		{"Forget", toolset.Options{}, func(l *loop) toolset.Result { l.set.Forget(); return l.run() }},
+		{"Forget", toolset.Options{}, func(l *loop) toolset.Result { l.set.Forget(""); return l.run() }},
 		{"another Set", toolset.Options{}, func(l *loop) toolset.Result {
 			l.set = newSet(toolset.Static(l.chat), nil)
 			return l.run()

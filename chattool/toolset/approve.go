@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/xerrors"
 
+	"github.com/toolproc/toolproc/chattool/arguments"
 	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -35,8 +36,11 @@ type Question struct {
 	Keys []procmgr.Key
 	// Secret says that process_input types a secret.
 	Secret bool
-	// Description describes the manager, as far as it is known.
-	Description procmgr.Description
+	// Description is the argument description of the call: what the model says that it
+	// is for. It proves nothing.
+	Description string
+	// Machine describes the manager, as far as it is known.
+	Machine procmgr.Description
 }
 
 // A Verdict is an answer to a Question. The zero value allows.
@@ -54,8 +58,8 @@ func (k *kit) ask(ctx context.Context, m procmgr.Manager, q Question, undone str
 		return rep, true
 	}
 	q.Call.Arguments = bytes.Clone(q.Call.Arguments)
-	q.Description = k.machines.describe(ctx, m)
-	q.Shell = cmp.Or(k.opts.Shell, q.Description.Shell)
+	q.Machine, q.Description = k.machines.describe(ctx, m), arguments.Description(q.Call.Arguments)
+	q.Shell = cmp.Or(k.opts.Shell, q.Machine.Shell)
 	v, err := k.approve(ctx, q)
 	switch {
 	case ctx.Err() != nil:

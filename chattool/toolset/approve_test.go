@@ -120,7 +120,7 @@ func TestApproveQuestion(t *testing.T) {
 			require.Equal(t, "cd sub && ls > x", q.Command)
 			require.Equal(t, "/src", q.WorkDir)
 			require.Equal(t, "bash", q.Shell)
-			require.Equal(t, procmgr.Description{Shell: "bash", OS: "linux"}, q.Description)
+			require.Equal(t, procmgr.Description{Shell: "bash", OS: "linux"}, q.Machine)
 			require.JSONEq(t, `{"command":"cd sub && ls > x","workdir":"/src"}`, string(q.Call.Arguments))
 			require.Empty(t, q.ProcessID)
 		}},

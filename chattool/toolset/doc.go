@@ -132,7 +132,7 @@
 // Package arguments documents the accepted forms of a value. A tool refuses an unknown
 // argument rather than ignore it, because without a misspelled argument something other
 // than the model's request would run. The one exception is description, because many
-// models use it to say what a call is for.
+// models use it to say what a call is for: [Report] and [Question] have it.
 //
 // If a command ends with a backgrounded statement, with nothing but assignments, cd and
 // export before it, execute removes the & and runs it as if run_in_background were set.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/toolproc/toolproc/chattool/arguments"
+	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
@@ -184,6 +185,7 @@ func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) r
 	default:
 		r.promote(&rep, out)
 	}
+	r.tellSame(ctx, &rep, out)
 	r.kit.tellPrompt(&rep, r.m, out)
 	r.tellInput(&rep, out)
 	if !alive(p) || !r.kit.showScreen(ctx, r.m, &rep, out, false) {
@@ -215,6 +217,22 @@ func (r *run) broken(ctx context.Context, out procmgr.Output, err error) report 
 	rep.isError = true
 	rep.Add("Do not simply run it again: first check what it would have changed, and whether %s shows process %s.", r.kit.names.list, r.req.ID)
 	return rep
+}
+
+// tellSame names another process of the chat that runs the same command. A command that
+// has ended well did not mind.
+func (r *run) tellSame(ctx context.Context, rep *report, out procmgr.Output) {
+	if out.Attached || !alive(out.Process) && !failed(out.Process) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, describeLimit)
+	defer cancel()
+	_ = survive(func() error {
+		if same := notices.Same(ctx, r.m, out.Process); same.ID != "" {
+			rep.Add("The same command already runs in this directory, as process %s. If one is enough, end the other with %s.", wording.Odd(same.ID), r.kit.names.signal)
+		}
+		return nil
+	})
 }
 
 // tellInput says how to write to a command that has a stdin.

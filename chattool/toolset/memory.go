@@ -111,12 +111,14 @@ func put[K comparable, V any](m *map[K]V, key K, value V) {
 	(*m)[key] = value
 }
 
-// forget forgets which outputs were shown and read.
-func (k *memory) forget() {
+// forget forgets which outputs were shown to a chat, and which it has read; "" is all.
+func (k *memory) forget(chatID string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, c := range k.chats {
-		c.shown, c.ended, c.reads = nil, nil, nil
+	for who, c := range k.chats {
+		if chatID == "" || who.Chat == chatID {
+			c.shown, c.ended, c.reads = nil, nil, nil
+		}
 	}
 }
 

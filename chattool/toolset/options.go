@@ -106,12 +106,15 @@ type Options struct {
 	// ID for the same call again, the call gets the process of the first
 	// time and runs nothing, as long as the manager lives and keeps a record of it. If
 	// it is nil or returns "", each call gets a new ID, and a call that is made twice
-	// runs twice, whatever its Call.ID is.
+	// runs twice, whatever its Call.ID is. With Call.IssuedAt it does not run again
+	// when the manager has been restarted either: then the model is told that it may
+	// have run.
 	//
 	// The ID must be new for every other call of the chat, or that call
 	// gets an error and does not run. A provider's Call.ID is often not
 	// new, because some count from 0 in each answer. The index of the message in the
-	// conversation together with the index of the call in the message is.
+	// conversation together with the index of the call in the message is; [StableID]
+	// makes an ID of them.
 	ProcessID func(ctx context.Context, c Call) string
 	// Approve decides whether a call of execute, process_input or process_signal
 	// may do its work. It is called before anything is started, written or sent,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -22,6 +23,9 @@ type Report struct {
 	// Error says in words what went wrong. It is "" if nothing did, or if the
 	// exit code says it.
 	Error string
+	// Description is the argument description of the call, with which a model says what
+	// it is for. A model does not read it here.
+	Description string
 	// Denied is true if Options.Approve denied the call, so that nothing was
 	// done.
 	Denied bool
@@ -145,6 +149,9 @@ func failed(p procmgr.Process) bool {
 	return p.State == procmgr.Exited
 }
 
+// lifetimeOver says why a process has EndedBy procmgr.CauseLifetime.
+const lifetimeOver = "ended by the host's limit on how long a process may run; another run gets the same limit"
+
 // cause says in words why a process failed, if the exit code does not say it.
 func (k *kit) cause(p procmgr.Process) string {
 	if !failed(p) {
@@ -170,6 +177,8 @@ func (k *kit) cause(p procmgr.Process) string {
 		return "ended on request, by " + k.names.signal + " or because its call was stopped"
 	case procmgr.CauseShutdown:
 		return "ended because the process manager was closed"
+	case procmgr.CauseLifetime:
+		return lifetimeOver
 	case procmgr.CauseLost:
 		return "ended, but its exit code is not known"
 	}
@@ -194,6 +203,9 @@ func (k *kit) describeFrom(out procmgr.Output, from int64) report {
 		r.ProcessID = p.ID
 		r.NextOffset = &out.Next
 		r.LogPath = p.LogPath
+	}
+	if p.EndedBy == procmgr.CauseLifetime && r.Success {
+		r.Success, r.Error = false, lifetimeOver // whatever exit code it chose
 	}
 	if p.OOM && r.Success {
 		r.Add("The kernel's out-of-memory killer ended a part of the command, so its result is not whole: use less memory.")
@@ -342,6 +354,14 @@ func (k *kit) advise(ctx context.Context, rep *report, m procmgr.Manager, a advi
 		rep.Add("%s", note)
 	}
 	rep.Add(advice.Masked(a.Output))
+	ctx, cancel := context.WithTimeout(ctx, describeLimit)
+	defer cancel()
+	_ = survive(func() error {
+		if held := notices.PortHolder(ctx, m, a.Output.Process, a.Output.Text); held != "" {
+			rep.Add("%s.", strings.ToUpper(held[:1])+held[1:])
+		}
+		return nil
+	})
 }
 
 // hostAdvice calls Options.Advise. A panic of it must not cost the result.

@@ -2,7 +2,10 @@ package toolset
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -184,16 +187,18 @@ func (s *Set) carryOut(ctx context.Context, c Call) (res Result) {
 	}()
 	for _, tool := range s.tools {
 		if tool.def.Name == c.Name {
-			return s.finish(ctx, &t, tool.run(ctx, c, &t))
+			r := tool.run(ctx, c, &t)
+			r.Description = arguments.Description(c.Arguments)
+			return s.finish(ctx, &t, r)
 		}
 	}
 	return s.finish(ctx, &t, refuse("there is no tool %.60q; the tools are %s", c.Name, strings.Join(s.names.all(), ", ")))
 }
 
-// Forget makes the Set forget what its results have shown, in all conversations: a
-// host calls it when it has compacted one, since the model no longer has the outputs
-// before it. The next results are whole.
-func (s *Set) Forget() { s.memory.forget() }
+// Forget makes the Set forget what its results have shown to a chat: a host calls it when
+// it has compacted the chat's conversation, since the model no longer has the outputs before
+// it. The next results are whole. "" is all chats.
+func (s *Set) Forget(chatID string) { s.memory.forget(chatID) }
 
 // finish makes the result of a report: it adds what has become of other
 // processes, and writes all of it for the model.
@@ -235,6 +240,17 @@ type Call struct {
 	// again. A host whose replicas' clocks differ sets it earlier by that difference.
 	// With the zero time a command whose ID is not known always runs.
 	IssuedAt time.Time
+}
+
+// StableID derives an ID for Options.ProcessID from, for example, the chat, the number of
+// the message and the provider's ID of the call. The same parts give the same ID, and
+// other parts another one: ("a", "bc") is not ("ab", "c").
+func StableID(parts ...string) string {
+	sum := sha256.New()
+	for _, part := range parts {
+		_, _ = fmt.Fprintf(sum, "%d:%s", len(part), part) // never fails
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
 // A Result is the outcome of a call.

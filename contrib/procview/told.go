@@ -62,6 +62,9 @@ type call struct {
 // callOf describes a call.
 func callOf(c toolset.Call, r toolset.Result, now time.Time) call {
 	one := call{At: now, Tool: clip(c.Name, 64), About: clip(about(c.Arguments), 400)}
+	if r.Report.Description != "" {
+		one.About = clip(r.Report.Description, 200) + ": " + one.About
+	}
 	switch {
 	case r.Report.Denied:
 		one.Outcome, one.Kind = "denied", "denied"

@@ -188,7 +188,7 @@ func (b *Inbox) Ack(told []procmgr.Process) (cursor string) {
 	if err == nil {
 		b.at = at
 	}
-	mark := bookmark{Set: l.SetID, place: b.at, Chat: b.who.chat}
+	mark := bookmark{Set: l.SetID, place: b.at, Chat: b.who.Chat}
 	book := l.books[b.who]
 	if !b.known || book == nil {
 		return mark.String()
@@ -334,7 +334,7 @@ func (b *Inbox) adopt(ctx context.Context, m procmgr.Manager, from bookmark) err
 		from = bookmark{} // it is of another chat, whose processes are not to be told here
 		page.Events, page.Gap = nil, true
 	}
-	who, known := Conversation{chat: from.Chat}, from.Chat != ""
+	who, known := Conversation{Chat: from.Chat}, from.Chat != ""
 	if !known && len(from.Left) > 0 {
 		who, known = ConversationOf(m, ""), true
 	}
@@ -361,7 +361,7 @@ func (l *Ledger) adopt(who Conversation, m procmgr.Manager, from bookmark, page 
 	b := l.book(who, m)
 	b.read = page.Next
 	for _, o := range from.Left {
-		p := procmgr.Process{ID: o.ID, ChatID: who.chat, Command: o.Command, Background: o.Background, State: procmgr.Running}
+		p := procmgr.Process{ID: o.ID, ChatID: who.Chat, Command: o.Command, Background: o.Background, State: procmgr.Running}
 		if j := l.add(who, p); j.unsure {
 			j.maybe, j.matched, j.matchTold, j.matchedLine = o.Maybe, o.Matched, o.MatchTold, o.Line
 		}
@@ -369,13 +369,13 @@ func (l *Ledger) adopt(who Conversation, m procmgr.Manager, from bookmark, page 
 	for _, p := range list {
 		// If events are missing, every background process counts as new that has ended since.
 		ended := page.Gap && p.Background && p.ExitedAt.After(from.Latest)
-		if who.chat != "" && p.ChatID == who.chat && (p.State != procmgr.Exited || ended) {
+		if who.Chat != "" && p.ChatID == who.Chat && (p.State != procmgr.Exited || ended) {
 			l.add(who, p)
 		}
 	}
 	for _, e := range page.Events {
-		if p := e.Process; p.ChatID == who.chat {
-			if who.chat != "" && (p.Background || e.Kind == procmgr.EventDetached) {
+		if p := e.Process; p.ChatID == who.Chat {
+			if who.Chat != "" && (p.Background || e.Kind == procmgr.EventDetached) {
 				l.add(who, p)
 			}
 			b.happened(e)

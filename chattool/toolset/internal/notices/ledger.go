@@ -29,8 +29,9 @@ const (
 	maxMeanwhile = 2 << 10
 	// lookLimit is how long a result waits for news of other processes.
 	lookLimit = 2 * time.Second
-	// lastLineBytes is how much of an output is read for its last line.
-	lastLineBytes = 1024
+	// lastLineBytes is how much of an output is read for its last line, and for why a
+	// command in the background has failed.
+	lastLineBytes = 4 << 10
 )
 
 // A Ledger holds what is not told yet: which processes has a Set left running
@@ -54,8 +55,8 @@ type Ledger struct {
 
 // A Conversation is a chat. For a manager without chats, it is the manager.
 type Conversation struct {
-	chat    string
-	manager procmgr.Manager // nil if chat is set: each call of a chat may have another manager
+	Chat    string
+	manager procmgr.Manager // nil if Chat is set: each call of a chat may have another manager
 }
 
 // A book is the part of a ledger for one conversation. It has at least one job.
@@ -97,7 +98,7 @@ type View struct {
 // ConversationOf returns the conversation to which a process belongs that a
 // manager has shown.
 func ConversationOf(m procmgr.Manager, chat string) Conversation {
-	who := Conversation{chat: chat}
+	who := Conversation{Chat: chat}
 	if chat == "" && reflect.ValueOf(m).Comparable() {
 		who.manager = m
 	}
@@ -195,7 +196,7 @@ func (l *Ledger) Note(ctx context.Context, t *Turn, r View) {
 	}
 	if r.Listed != nil {
 		if t.who, t.known = conversationIn(t.Manager, r.Listed); t.known {
-			t.who = l.conversation(t.Manager, t.who.chat)
+			t.who = l.conversation(t.Manager, t.who.Chat)
 		}
 		for _, p := range r.Listed {
 			if t.known && ConversationOf(t.Manager, p.ChatID) == t.who {
@@ -437,7 +438,11 @@ func (l *Ledger) look(ctx context.Context, m procmgr.Manager, who Conversation) 
 		if err != nil && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		l.enterOutput(who, id, out, err)
+		held := ""
+		if err == nil && out.Process.Background {
+			held = PortHolder(ctx, m, out.Process, out.Text)
+		}
+		l.enterOutput(who, id, out, err, held)
 	}
 	return ctx.Err()
 }
@@ -499,8 +504,9 @@ func (l *Ledger) unread(who Conversation) (ids []string) {
 }
 
 // enterOutput enters what the manager says of a job. An end whose output cannot be read
-// is told without its last line, and a question that is no longer asked is not told.
-func (l *Ledger) enterOutput(who Conversation, id string, out procmgr.Output, err error) {
+// is told without its last line, and a question that is no longer asked is not told. held
+// is what PortHolder says.
+func (l *Ledger) enterOutput(who Conversation, id string, out procmgr.Output, err error, held string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := l.books[who]
@@ -519,7 +525,7 @@ func (l *Ledger) enterOutput(who Conversation, id string, out procmgr.Output, er
 		if p.ID = id; !j.ended {
 			j.exit(p)
 		}
-		j.line, j.read = lastLine(out.Text), true
+		j.line, j.read, j.held = lastLine(out.Text), true, held
 	default:
 		p.ID, j.unsure = id, false
 		j.know(p)

@@ -44,6 +44,7 @@ type job struct {
 	// read when it is needed.
 	line string
 	read bool
+	held string // the process that holds the port it wanted, if that is known
 }
 
 // due reports whether there is something to tell.
@@ -153,6 +154,9 @@ func (j *job) notice() string {
 	if j.line != "" && (j.line != j.matchedLine || !j.matched) {
 		text += "; last line: " + wording.Quote(j.line, maxToldLine)
 	}
+	if j.held != "" {
+		text += "; " + j.held
+	}
 	return text
 }
 
@@ -172,6 +176,8 @@ func howEnded(p procmgr.Process) string {
 		return "was most likely killed by the kernel's out-of-memory killer" + code + after
 	case p.EndedBy == procmgr.CauseRequest:
 		return "ended on request" + code + after
+	case p.EndedBy == procmgr.CauseLifetime:
+		return "was ended by the host's limit on how long a process may run" + code + after
 	case p.EndedBy == procmgr.CauseShutdown:
 		return "ended with the process manager" + code + after
 	case p.Signal != "":

@@ -1,0 +1,138 @@
+package toolset_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// A start says how old its call is when it is sent.
+func TestIssuedAt(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		issued func() time.Time
+		age    time.Duration
+	}{
+		{"never", func() time.Time { return time.Time{} }, 0},
+		{"a minute ago", func() time.Time { return time.Now().Add(-time.Minute) }, time.Minute + 5*time.Second},
+		{"by a clock that is ahead", func() time.Time { return time.Now().Add(time.Hour) }, 0},
+	} {
+		t.Run(tt.name, inFakeTime(func(t *testing.T) {
+			m := &fake{start: func(_ context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+				if req.Age > 0 {
+					return procmgr.Output{}, xerrors.Errorf("procmgr: start %q: the manager has been up for 1s, and it may have run before the restart: %w", req.ID, procmgr.ErrUnknown)
+				}
+				return exited(req.ID, 0, ""), nil
+			}}
+			m.output = func(context.Context, string, procmgr.OutputRequest) (procmgr.Output, error) {
+				return procmgr.Output{}, procmgr.ErrNotFound
+			}
+			opts := fixed()
+			opts.Approve = func(context.Context, toolset.Question) (toolset.Verdict, error) {
+				time.Sleep(5 * time.Second)
+				return toolset.Verdict{}, nil
+			}
+			res := newSet(toolset.Static(m), opts).Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x"}`), IssuedAt: tt.issued()})
+			require.Equal(t, tt.age, m.starts[0].Age)
+			if tt.age == 0 {
+				require.True(t, res.Report.Success)
+				return
+			}
+			require.True(t, res.IsError)
+			require.False(t, res.Report.Success)
+			require.Equal(t, "it is unknown whether the command ran: the manager has been up for 1s, and it may have run before the restart", res.Report.Error)
+			require.Contains(t, res.Content, "Do not simply run it again: first check what it would have changed")
+			require.Equal(t, "p1", res.Report.ProcessID)
+		}))
+	}
+}
+
+func TestStableID(t *testing.T) {
+	t.Parallel()
+	ids := map[string][]string{}
+	for _, parts := range [][]string{nil, {""}, {"", ""}, {"a", "bc"}, {"ab", "c"}, {"abc"}, {"1:a"}, {"a", "1:"}, {strings.Repeat("ä/", 9999)}} {
+		id := toolset.StableID(parts...)
+		require.Regexp(t, `^[A-Za-z0-9_-]{16,64}$`, id)
+		require.Equal(t, id, toolset.StableID(parts...))
+		require.NotContains(t, ids, id)
+		ids[id] = parts
+	}
+}
+
+// What the host's limit has ended is no success, whatever its exit code.
+func TestLifetimeIsOver(t *testing.T) {
+	t.Parallel()
+	for name, code := range map[string]int{"terminated": 143, "a trap": 0} {
+		t.Run(name, func(t *testing.T) {
+			out := exited("p1", code, "some")
+			out.Process.EndedBy = procmgr.CauseLifetime
+			_, got := call(t, &fake{start: answerStart(out)}, nil, "execute", `{"command":"x"}`)
+			require.Equal(t, false, got["success"])
+			require.Equal(t, "ended by the host's limit on how long a process may run; another run gets the same limit", got["error"])
+
+			w := newWorld()
+			set := newSet(toolset.Static(&view{w, "chat"}), nil)
+			set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"work","run_in_background":true}`)})
+			p := &w.all[0].Process
+			p.State, p.ExitCode, p.EndedBy, p.Elapsed = procmgr.Exited, &code, procmgr.CauseLifetime, time.Hour
+			w.happened(procmgr.EventExited, w.all[0], "")
+			res := set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"y"}`)})
+			require.Contains(t, strings.Join(res.Report.Meanwhile, "\n"), "was ended by the host's limit on how long a process may run")
+		})
+	}
+}
+
+// A model says with description what a call is for. It reaches the host, and nothing else.
+func TestDescriptionIsKept(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ arguments, want string }{
+		"text":    {`{"command":"x","description":"Run the tests"}`, "Run the tests"},
+		"encoded": {`"{\"command\":\"x\",\"description\":\"Run the tests\"}"`, "Run the tests"},
+		"none":    {`{"command":"x"}`, ""},
+		"odd":     {`{"command":"x","description":["Run"]}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var asked string
+			res, got := call(t, &fake{}, &toolset.Options{Approve: func(_ context.Context, q toolset.Question) (toolset.Verdict, error) {
+				asked = q.Description
+				return toolset.Verdict{}, nil
+			}}, "execute", tt.arguments)
+			require.Equal(t, true, got["success"])
+			require.Equal(t, tt.want, res.Report.Description)
+			require.Equal(t, tt.want, asked)
+			require.NotContains(t, res.Content, "Run")
+		})
+	}
+}
+
+// One chat forgets, and the other does not.
+func TestForgetAChat(t *testing.T) {
+	t.Parallel()
+	for forgotten, whole := range map[string][]string{"a": {"a"}, "c": nil, "": {"a", "b"}} {
+		t.Run("chat "+forgotten, func(t *testing.T) {
+			host := newHost(t, nil)
+			set := newSet(func(ctx context.Context) (procmgr.Manager, error) {
+				return host.Chat(ctx.Value(chatKey{}).(string)), nil
+			}, nil)
+			run := func(chat string) toolset.Result {
+				return set.Call(context.WithValue(t.Context(), chatKey{}, chat), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"for i in 1 2 3 4 5 6 7 8 9; do echo $i; printf '%0300d\\n' $i; done"}`)})
+			}
+			for _, chat := range []string{"a", "b"} {
+				require.Nil(t, run(chat).Report.Changes)
+			}
+			set.Forget(forgotten)
+			for _, chat := range []string{"a", "b"} {
+				require.Equal(t, slices.Contains(whole, chat), run(chat).Report.Changes == nil, chat)
+			}
+		})
+	}
+}
