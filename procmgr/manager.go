@@ -181,16 +181,20 @@ type StartRequest struct {
 	// empty. Notify is not compared if the ID was used before: the pattern of the first
 	// Start counts.
 	Notify string
-	// MaxLifetime ends the process when it has run that long: with Terminate, a grace
-	// period, and then Kill. Process.EndedBy is then [CauseLifetime]. If the manager has a
-	// limit of its own, the shorter one applies; 0 is no limit beyond that. It is not
-	// compared if the ID was used before: the value of the first Start counts.
+	// MaxLifetime ends the process when it has run that long, detached or not: with
+	// Terminate, a grace period, and then Kill. Process.EndedBy is then [CauseLifetime]. If
+	// the manager has a limit of its own, the shorter one applies; 0 is no limit beyond
+	// that, and a negative one is [ErrInvalid]. It is not compared if the ID was used
+	// before: the value of the first Start counts. While the machine is suspended, the
+	// time may stand still.
 	MaxLifetime time.Duration
 	// Age is how long ago the caller first had reason to send this request, for a caller
 	// that replays requests after a restart. If the manager does not know the ID and
 	// cannot have seen it for all of Age, because it has not been up that long or has
 	// forgotten IDs since, it starts nothing and the error is [ErrUnknown]: the command
-	// may have run before. With 0 an unknown ID is always started.
+	// may have run before. With 0, or less, an unknown ID is always started. A caller that
+	// may have been suspended takes Age from the wall clock ([time.Time.Round] with 0),
+	// because a monotonic clock may stand still meanwhile.
 	Age time.Duration
 }
 

@@ -67,14 +67,14 @@
 // # What the suite does not test
 //
 //   - The configuration of a host: its limits and their effects (ErrLimit,
-//     tombstones), the variables that it lets through, its hooks, its logs, its
+//     tombstones, the grace of a MaxLifetime), the variables that it lets through, its hooks, its logs, its
 //     Close and ErrClosed.
 //   - Effects that differ by platform or need a witness on the host: memory,
 //     threads, the out-of-memory killer, the longest command, a child that
 //     leaves its session and its output at the same moment.
 //   - Whether the host had a terminal that a command could have taken.
-//   - Failures that no test can cause on purpose: ErrUnknown, CauseLost, an
-//     answer that was lost. If you serve a host over a network, test those
+//   - Failures that no test can cause on purpose: CauseLost, a restart of the
+//     host, an answer that was lost. If you serve a host over a network, test those
 //     yourself.
 //   - Access to chats. The suite may use every chat, and the host itself.
 package proctest
