@@ -76,12 +76,15 @@ func Age(age time.Duration, whole time.Time) error {
 	return xerrors.Errorf("nothing was started now, but the command may have run before the restart: the process manager does not remember IDs for that long: %w", procmgr.ErrUnknown)
 }
 
-// Older returns the Age of a request that is sent on some time after it came.
+// Older returns the Age of a request that is sent on some time after it came. It takes the
+// longer time of two clocks: the monotonic one may stand still while the machine is
+// suspended, and the wall clock may be set back.
 func Older(age time.Duration, came time.Time) time.Duration {
 	if age <= 0 {
 		return 0
 	}
-	return age + min(time.Since(came).Truncate(time.Millisecond), math.MaxInt64-age)
+	held := max(time.Since(came), time.Since(came.Round(0))).Truncate(time.Millisecond)
+	return age + min(held, math.MaxInt64-age)
 }
 
 // MaxInput is the largest Data of a request in bytes.
