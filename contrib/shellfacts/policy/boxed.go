@@ -2,7 +2,9 @@ package policy
 
 import (
 	"context"
+	"math"
 	"sync"
+	"time"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"
@@ -26,6 +28,7 @@ type Boxed struct {
 	ask       Asker
 	advise    func(toolset.Report) []string
 	turn      chan struct{} // holds an element while a question is asked
+	made      time.Time
 
 	mu        sync.Mutex       // guards the fields below
 	forbidden map[order]*fate  // commands that a rule may have stopped
@@ -49,7 +52,9 @@ type begun struct {
 
 // NewBoxed returns a Boxed of two Managers on the same machine: one whose commands are
 // in a sandbox, and one whose commands are not. Both want the same WorkDir. The model
-// wants [Instructions] in its system prompt. advise has a note on the result of a command
+// wants [Instructions] in its system prompt. Make it before the first call of the chat,
+// since a start that is older by its Age is [procmgr.ErrUnknown], unless the box knows the
+// ID. advise has a note on the result of a command
 // that a rule of the sandbox may have stopped, as Advise of contrib/sandbox has:
 //
 //	b := policy.NewBoxed(box.Chat(id), free.Chat(id), policy.NewTerminal(os.Stdin, os.Stdout).Ask, sandbox.Advise(rules))
@@ -59,6 +64,7 @@ func NewBoxed(box, free procmgr.Manager, ask Asker, advise func(toolset.Report) 
 		Manager: procroute.New(machines{"box": host{box}, "free": host{free}}, nil),
 		box:     box, free: free, ask: ask, advise: advise,
 		turn:      make(chan struct{}, 1),
+		made:      time.Now(),
 		forbidden: make(map[order]*fate), begun: make(map[string]begun),
 	}
 }
@@ -133,11 +139,17 @@ func (b *Boxed) known(id string) (o order, free bool) {
 	return begun.order, begun.free
 }
 
-// place returns where a command runs. An ID that has run stays where it is.
-func (b *Boxed) place(req procmgr.StartRequest) procmgr.Manager {
+// place returns where a command runs. An ID that has run stays where it is. One that may
+// have run outside before this Boxed was made gets an Age that no Manager has, so that it
+// is not started.
+func (b *Boxed) place(req *procmgr.StartRequest) procmgr.Manager {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	one, known := b.begun[req.ID]
+	if !known && req.Age > time.Since(b.made) {
+		req.Age = math.MaxInt64
+		return b.box
+	}
 	if !known {
 		one.order = order{req.Command, req.WorkDir}
 		if f := b.forbidden[one.order]; f != nil && (f.always || f.granted > 0) {
@@ -157,7 +169,7 @@ func (b *Boxed) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Ou
 	if req.ID == "" { // which tools always give
 		return b.box.Start(ctx, req)
 	}
-	return b.place(req).Start(ctx, req)
+	return b.place(&req).Start(ctx, req)
 }
 
 // Describe tells of the box: its rules are what a model has to know.

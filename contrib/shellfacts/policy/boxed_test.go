@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -151,4 +152,26 @@ func TestBoxedWithdrawn(t *testing.T) {
 	start("2")
 	require.Len(t, box.Started(), 2)
 	require.Empty(t, free.Started())
+}
+
+// What may have run outside before the Boxed was made does not run again in the box.
+func TestBoxedAge(t *testing.T) {
+	t.Parallel()
+	box, free := newMachine(t), newMachine(t)
+	req := procmgr.StartRequest{ID: "outside", Command: "true", Wait: time.Minute}
+	_, err := free.Start(t.Context(), req)
+	require.NoError(t, err)
+	b := policy.NewBoxed(box, free, nil, nil)
+	made := time.Now()
+	for range 2 {
+		req.Age = time.Hour
+		_, err = b.Start(t.Context(), req)
+		require.ErrorIs(t, err, procmgr.ErrUnknown)
+	}
+	req.ID = "later"
+	for range 2 {
+		req.Age = time.Since(made)
+		_, err = b.Start(t.Context(), req)
+		require.NoError(t, err)
+	}
 }
