@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -156,22 +157,16 @@ func TestBoxedWithdrawn(t *testing.T) {
 
 // What may have run outside before the Boxed was made does not run again in the box.
 func TestBoxedAge(t *testing.T) {
-	t.Parallel()
-	box, free := newMachine(t), newMachine(t)
-	req := procmgr.StartRequest{ID: "outside", Command: "true", Wait: time.Minute}
-	_, err := free.Start(t.Context(), req)
-	require.NoError(t, err)
-	b := policy.NewBoxed(box, free, nil, nil)
-	made := time.Now()
-	for range 2 {
-		req.Age = time.Hour
-		_, err = b.Start(t.Context(), req)
-		require.ErrorIs(t, err, procmgr.ErrUnknown)
-	}
-	req.ID = "later"
-	for range 2 {
-		req.Age = time.Since(made)
-		_, err = b.Start(t.Context(), req)
-		require.NoError(t, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		box, free := newMachine(t), newMachine(t)
+		time.Sleep(time.Hour)
+		b := policy.NewBoxed(box, free, nil, nil)
+		time.Sleep(time.Minute)
+		for age, want := range map[time.Duration]error{0: nil, time.Minute: nil, 2 * time.Minute: procmgr.ErrUnknown} {
+			for range 2 {
+				_, err := b.Start(t.Context(), procmgr.StartRequest{ID: age.String(), Command: "true", Age: age})
+				require.ErrorIs(t, err, want, age)
+			}
+		}
+	})
 }
