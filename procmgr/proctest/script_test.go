@@ -126,3 +126,30 @@ func TestScriptReads(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 	})
 }
+
+// A lifetime ends a command by Terminate, and by Kill if that is not enough. A Script is as
+// old as its bubble says.
+func TestScriptKeepsTime(t *testing.T) {
+	bubble(t, func(t *testing.T, s *proctest.Script) {
+		s.On("*", func(c *proctest.Command) int {
+			if c.Request.Command == "stubborn" {
+				c.Signals()
+			}
+			c.Sleep(24 * time.Hour)
+			return 0
+		})
+		for command, took := range map[string]time.Duration{"serve": time.Hour, "stubborn": time.Hour + 5*time.Second} {
+			began := time.Now()
+			_, err := s.Start(t.Context(), procmgr.StartRequest{ID: command, Command: command, MaxLifetime: time.Hour})
+			require.NoError(t, err)
+			out, err := s.Output(t.Context(), command, procmgr.OutputRequest{Wait: 2 * time.Hour})
+			require.NoError(t, err)
+			require.Equal(t, procmgr.CauseLifetime, out.Process.EndedBy)
+			require.Equal(t, took, time.Since(began))
+		}
+		for age, want := range map[time.Duration]error{2 * time.Hour: nil, 3 * time.Hour: procmgr.ErrUnknown} {
+			_, err := s.Start(t.Context(), procmgr.StartRequest{Command: "serve", Age: age})
+			require.ErrorIs(t, err, want)
+		}
+	})
+}
