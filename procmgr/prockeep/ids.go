@@ -20,6 +20,7 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 	"github.com/toolproc/toolproc/procmgr/internal/owndir"
 )
@@ -43,6 +44,7 @@ const (
 	lineEnd        = "end"        // nothing is left of the process
 	lineForget     = "forget"     // nothing was forked
 	lineGone       = "gone"       // the keeper has ended, and so have its processes
+	lineLimits     = "limits"     // the limits of the program that has opened the directory last
 )
 
 // A line is one line of the file. Which fields it has depends on its kind.
@@ -60,6 +62,8 @@ type line struct {
 	Protocol int      `json:"protocol,omitempty"`
 	PID      int      `json:"pid,omitempty"`
 	Identity identity `json:"identity,omitempty"`
+	// Limits are also in a line of their own, which changes them.
+	Limits baseenv.Limits `json:"limits,omitzero"`
 
 	// Of the file. The instance has the same name in each file that takes over the IDs.
 	File     string `json:"file,omitempty"`
@@ -158,6 +162,10 @@ func (t *table) add(l line) {
 		}
 		if g == nil {
 			t.generations[l.Keeper] = &generation{line: l, open: make(map[idKey]*claim)}
+		}
+	case lineLimits:
+		if g != nil {
+			g.Limits = l.Limits
 		}
 	case lineStart, lineStop:
 		switch {
@@ -437,6 +445,21 @@ func (f *idFile) make(place func(from, to string) error, whole time.Time) (*os.F
 		return nil, err
 	}
 	return next, nil
+}
+
+// openIDFile opens the file of a directory for appending, and reads it. If there is none, the
+// error is [fs.ErrNotExist].
+func openIDFile(dir string) (*idFile, error) {
+	f := newIDFile(dir)
+	file, err := f.openShared()
+	if err == nil {
+		err = f.turnTo(file)
+	}
+	if err != nil {
+		f.close()
+		return nil, err
+	}
+	return f, nil
 }
 
 // append appends lines, and reads to the end of the file.

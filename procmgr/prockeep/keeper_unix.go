@@ -3,7 +3,6 @@
 package prockeep
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -71,8 +70,6 @@ func newKeeper(o order, sandboxes makers) (_ *keeper, err error) {
 	k := &keeper{
 		register: register{
 			token: owndir.Name(), log: log, ids: newIDFile(o.Dir),
-			maxRunning:        cmp.Or(o.Local.MaxRunning, defaultMaxRunning),
-			maxRunningPerChat: cmp.Or(o.Local.MaxRunningPerChat, defaultMaxRunningPerChat),
 		},
 		order: o,
 	}
@@ -132,6 +129,7 @@ func (k *keeper) take() error {
 	return k.do(func(*table) error {
 		return k.ids.append(line{
 			Kind: lineGeneration, Keeper: k.token, At: time.Now().UnixMilli(), Protocol: protocol, PID: os.Getpid(), Identity: k.order.Identity,
+			Limits: k.order.limits(),
 		})
 	})
 }
@@ -165,13 +163,15 @@ func (k *keeper) run() {
 // removed, writes down what it couldn't write before, ends what a dead keeper has left,
 // and ends itself if it is of no use any more.
 func (k *keeper) look() {
-	newest, others := false, []string(nil)
+	newest, others, limits := false, []string(nil), k.order.limits()
 	err := k.findable()
 	if err == nil {
 		err = k.do(func(t *table) error {
 			newest = t.newest == k.token
-			for token := range t.generations {
-				if token != k.token {
+			for token, g := range t.generations {
+				if token == k.token {
+					limits = g.Limits
+				} else {
 					others = append(others, token)
 				}
 			}
@@ -198,7 +198,7 @@ func (k *keeper) look() {
 			}()
 		}
 	}
-	page, err := k.local.List(context.Background(), procmgr.ListRequest{Limit: 1})
+	page, err := k.local.List(baseenv.WithLimits(context.Background(), limits), procmgr.ListRequest{Limit: 1})
 	switch {
 	case err != nil: // it has ended
 	case !newest && page.Total == 0 && !k.claims():

@@ -270,8 +270,8 @@ func TestHeldReplaces(t *testing.T) {
 	}
 }
 
-// Options that identify a keeper have to agree. All other options come from the program
-// that started the keeper.
+// Options that identify a keeper have to agree. Limits come from the program that has
+// opened the directory last.
 func TestIdentity(t *testing.T) {
 	dir := newDir(t)
 	h := open(t, dir, &prockeep.Options{Local: proclocal.Options{MaxRunning: 2}})
@@ -286,9 +286,16 @@ func TestIdentity(t *testing.T) {
 	}
 	begin(t, h, "1", "echo ready; exec sleep 1000")
 	begin(t, h, "2", "echo ready; exec sleep 1000")
-	second := open(t, dir, nil)
-	_, err := second.Start(t.Context(), procmgr.StartRequest{Command: "true"})
+	_, err := h.Start(t.Context(), procmgr.StartRequest{Command: "true"})
 	require.ErrorIs(t, err, procmgr.ErrLimit)
+	second := open(t, dir, nil)
+	ended := run(t, h, "echo text").Process.ID
+	short := open(t, dir, &prockeep.Options{Local: proclocal.Options{Retain: time.Nanosecond}})
+	require.Eventually(t, func() bool {
+		out, err := h.Output(t.Context(), ended, procmgr.OutputRequest{})
+		return err == nil && out.Text == "" && *out.Process.ExitCode == 0
+	}, long, 10*time.Millisecond)
+	require.NoError(t, short.Close())
 
 	third := open(t, dir, &prockeep.Options{Replace: true, Local: proclocal.Options{Shell: []string{"sh", "-c"}, MaxRunning: 3}})
 	_, err = second.Start(t.Context(), procmgr.StartRequest{Command: "true"})

@@ -39,6 +39,11 @@ func Open(ctx context.Context, dir string, opts *Options) (*Host, error) {
 		err = h.open(ctx, o.Replace)
 	}
 	if err == nil {
+		if failed := h.setLimits(); failed != nil { // as on a full disk, which must not hide the processes
+			h.log.Warn("the keeper goes on with its earlier limits", slog.String("error", failed.Error()))
+		}
+	}
+	if err == nil {
 		err = h.hooks.start(ctx, h, &o.Local)
 	}
 	if err != nil {
@@ -180,6 +185,20 @@ func (h *Host) open(ctx context.Context, replace bool) error {
 	return xerrors.Errorf("each of %d keepers ended as soon as it was started; keeper.log in %s may say why", maxLaunches, h.order.Dir)
 }
 
+// setLimits makes the limits of this program the ones of the keeper that starts processes.
+func (h *Host) setLimits() error {
+	g, err := h.latest()
+	if err != nil || g == nil || g.Limits == h.order.limits() {
+		return err
+	}
+	ids, err := openIDFile(h.order.Dir)
+	if err != nil {
+		return err
+	}
+	defer ids.close()
+	return ids.append(line{Kind: lineLimits, Keeper: g.Keeper, At: time.Now().UnixMilli(), Limits: h.order.limits()})
+}
+
 // recall lets the keepers of a directory that was removed make it anew.
 func (h *Host) recall(ctx context.Context) error {
 	if _, err := os.Stat(filepath.Join(h.order.Dir, nameIDs)); !errors.Is(err, fs.ErrNotExist) {
@@ -270,15 +289,11 @@ const survivorGrace = 5 * time.Second
 // Of several programs that do that at once, one line counts. If the file was removed, the
 // error is [fs.ErrNotExist]: a file that this made would know of no ID.
 func bury(ctx context.Context, dir string) error {
-	ids := newIDFile(dir)
-	defer ids.close()
-	file, err := ids.openShared()
+	ids, err := openIDFile(dir)
 	if err != nil {
 		return err
 	}
-	if err := ids.turnTo(file); err != nil {
-		return err
-	}
+	defer ids.close()
 	for token := range maps.Clone(ids.generations) {
 		if !isDead(dir, token) {
 			continue

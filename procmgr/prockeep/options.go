@@ -25,8 +25,9 @@ import (
 type Options struct {
 	// Local configures how processes run. Sandbox, Env, Redact, Cgroup and
 	// Shell identify a keeper: if the one that runs has others, the error is
-	// [procmgr.ErrConflict] and names the field. Everything else is taken from the
-	// program that started the keeper.
+	// [procmgr.ErrConflict] and names the field. MaxRunning, MaxRunningPerChat, Retain and
+	// OutputMemory are taken from the program that has opened the directory last, and
+	// everything else from the program that started the keeper.
 	//
 	// Functions work in this program: PerChat and UpdateEnv are called at its own
 	// starts, also if the ID turns out to be known. OnStart, OnExit, Metrics and Logger are told of the processes of all
@@ -157,6 +158,12 @@ func resolve(o *proclocal.Options) (err error) {
 		}
 	}
 	return nil
+}
+
+// limits returns what the keeper's next opener may change.
+func (o order) limits() baseenv.Limits {
+	l := &o.Local.Options
+	return baseenv.Limits{MaxRunning: l.MaxRunning, MaxRunningPerChat: l.MaxRunningPerChat, Retain: l.Retain, OutputMemory: l.OutputMemory}
 }
 
 // options returns the options of a keeper's Local. The keeper counts what runs itself,

@@ -31,9 +31,7 @@ var (
 type register struct {
 	token string
 	log   *slog.Logger
-	// The limits of Options.Local; negative is none.
-	maxRunning, maxRunningPerChat int
-	rules                         *procmgr.SandboxRules // nil for no sandbox
+	rules *procmgr.SandboxRules // nil for no sandbox
 
 	mu     sync.Mutex // guards the fields below; held while the file is read and written
 	ids    *idFile
@@ -73,7 +71,7 @@ func (r *register) claim(t *table, kind string, key idKey, chatMax int, sum stri
 	case c != nil:
 		return 0, taken(c, r.token)
 	case kind == lineStart:
-		if err := cmp.Or(check.Age(age, time.UnixMilli(t.whole+1)), r.room(t, key.chat, cmp.Or(chatMax, r.maxRunningPerChat))); err != nil {
+		if err := cmp.Or(check.Age(age, time.UnixMilli(t.whole+1)), t.room(r.token, key.chat, chatMax)); err != nil {
 			return 0, err
 		}
 	}
@@ -137,13 +135,20 @@ const (
 	defaultMaxRunningPerChat = 64
 )
 
-// room returns an error if a limit is reached, which counts the processes of all keepers
-// of the directory. chatMax is the limit of the chat; negative is none.
-func (r *register) room(t *table, chat string, chatMax int) error {
+// room returns an error if a limit of a keeper is reached, which counts the processes of
+// all keepers of the directory. chatMax is the limit of the chat; 0 is the keeper's, and
+// a negative limit is none.
+func (t *table) room(keeper, chat string, chatMax int) error {
+	g := t.generations[keeper]
+	if g == nil {
+		return errReplaced
+	}
+	most := cmp.Or(g.Limits.MaxRunning, defaultMaxRunning)
+	chatMax = cmp.Or(chatMax, g.Limits.MaxRunningPerChat, defaultMaxRunningPerChat)
 	own, all := t.running(chat)
 	switch {
 	case chat != "" && chatMax >= 0 && len(own) >= chatMax:
-	case r.maxRunning >= 0 && all >= r.maxRunning:
+	case most >= 0 && all >= most:
 	default:
 		return nil
 	}
@@ -152,7 +157,7 @@ func (r *register) room(t *table, chat string, chatMax int) error {
 		ids = append(ids, c.ID)
 	}
 	return xerrors.Errorf("%d processes of this chat run, and the keeper has a limit of %d for a chat and %d in all; end one first (the oldest of this chat: %s): %w",
-		len(own), chatMax, r.maxRunning, strings.Join(ids, ", "), procmgr.ErrLimit)
+		len(own), chatMax, most, strings.Join(ids, ", "), procmgr.ErrLimit)
 }
 
 // A registered is a keeper's view of its Local for the host or one chat: before a

@@ -47,8 +47,9 @@ type Local struct {
 	system *osproc.System
 	logs   *capture.Logs // nil if Options.LogDir is not set
 
-	memory  atomic.Int64 // bytes of output that all records keep
-	streams capture.Options
+	memory    atomic.Int64 // bytes of output that all records keep
+	maxMemory atomic.Int64 // Options.OutputMemory, or what a keeper's opener has set since
+	streams   capture.Options
 
 	sandbox   sandbox
 	rules     *procmgr.SandboxRules // of the sandbox, nil for none
@@ -63,7 +64,8 @@ type Local struct {
 	// mu guards the fields below. It is held for moments only: never across a
 	// fork, a wait or a look at /proc.
 	mu     sync.Mutex
-	closed bool // nothing is started any more
+	closed bool          // nothing is started any more
+	retain time.Duration // Options.Retain, or what a keeper's opener has set since
 	// hanging is how many forks Close has given up that have not returned. If there are
 	// any when it has left, the last one closes system.
 	hanging int
@@ -105,6 +107,8 @@ func newLocal(opts *Options) *Local {
 
 		comparing: make(chan struct{}, comparedAtOnce),
 	}
+	l.retain = l.opts.Retain
+	l.maxMemory.Store(l.opts.OutputMemory)
 	l.sandbox, l.rules = newSandbox(l.opts.Sandbox)
 	if l.opts.PerChat != nil {
 		l.rules = nil // they may differ

@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
 	"github.com/toolproc/toolproc/procmgr/internal/linediff"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
@@ -241,6 +242,9 @@ func (r *record) compared() (out linediff.Output, ok bool) {
 func (l *Local) list(ctx context.Context, v view, req procmgr.ListRequest) (procmgr.ListPage, error) {
 	if err := ctx.Err(); err != nil {
 		return procmgr.ListPage{}, err
+	}
+	if limits, ok := baseenv.LimitsFrom(ctx); ok {
+		l.change(limits)
 	}
 	l.mu.Lock()
 	all := l.table.all

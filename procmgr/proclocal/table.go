@@ -2,6 +2,7 @@ package proclocal
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 	"github.com/toolproc/toolproc/procmgr/internal/idempotency"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/input"
 )
@@ -335,8 +337,8 @@ func (l *Local) expire() {
 	for e := l.exits.Front(); e != nil; e = l.exits.Front() {
 		r := e.Value.(*record)
 		// ExitedAt no longer changes.
-		left := l.opts.Retain - time.Since(r.process.ExitedAt)
-		if left > 0 && l.memory.Load() <= l.opts.OutputMemory && l.exits.Len() <= maxTombstones {
+		left := l.retain - time.Since(r.process.ExitedAt)
+		if left > 0 && l.memory.Load() <= l.maxMemory.Load() && l.exits.Len() <= maxTombstones {
 			l.expireIn(r, left)
 			return
 		}
@@ -370,7 +372,20 @@ func (l *Local) expireIn(oldest *record, d time.Duration) {
 
 // makeRoom is called when the kept output has grown.
 func (l *Local) makeRoom() {
-	if l.memory.Load() > l.opts.OutputMemory {
+	if l.memory.Load() > l.maxMemory.Load() {
+		l.retire()
+	}
+}
+
+// change sets the limits that can change.
+func (l *Local) change(limits baseenv.Limits) {
+	retain, memory := bound(limits.Retain, defaultRetain, math.MaxInt64), bound(limits.OutputMemory, defaultOutputMemory, math.MaxInt64)
+	l.mu.Lock()
+	same := l.retain == retain && l.maxMemory.Load() == memory
+	l.retain = retain
+	l.maxMemory.Store(memory)
+	l.mu.Unlock()
+	if !same {
 		l.retire()
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/xerrors"
 
@@ -60,6 +61,27 @@ func With(ctx context.Context, o *Origin) context.Context {
 func From(ctx context.Context) *Origin {
 	o, _ := ctx.Value(key{}).(*Origin)
 	return o
+}
+
+// Limits are the limits of a manager that a later program may change.
+type Limits struct {
+	MaxRunning, MaxRunningPerChat int
+	Retain                        time.Duration
+	OutputMemory                  int64
+}
+
+type limitsKey struct{}
+
+// WithLimits returns a context by which List changes a Local's Retain and OutputMemory
+// first. The zero value of a field is the default.
+func WithLimits(ctx context.Context, l Limits) context.Context {
+	return context.WithValue(ctx, limitsKey{}, l)
+}
+
+// LimitsFrom returns the Limits of a context.
+func LimitsFrom(ctx context.Context) (l Limits, ok bool) {
+	l, ok = ctx.Value(limitsKey{}).(Limits)
+	return l, ok
 }
 
 // A PolicyApplier applies a policy to this program's environment. It remembers the
