@@ -51,9 +51,9 @@ func newLocal(t testing.TB) *proclocal.Local {
 }
 
 // serve serves a view below /procs, as an application does.
-func serve(t testing.TB, h procmgr.Host, opts *procview.Options) (v *procview.View, base string) {
+func serve(t testing.TB, m procmgr.Manager, opts *procview.Options) (v *procview.View, base string) {
 	t.Helper()
-	v, err := procview.New(h, opts)
+	v, err := procview.New(m, opts)
 	require.NoError(t, err)
 	mux := http.NewServeMux()
 	mux.Handle("/procs/", http.StripPrefix("/procs", v))

@@ -12,7 +12,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// A Server serves the page of a Host to this machine alone, for a program that has no
+// A Server serves the page of a manager to this machine alone, for a program that has no
 // HTTP server of its own.
 type Server struct {
 	// View is the page: pass its Result to the tools.
@@ -25,15 +25,15 @@ type Server struct {
 	served chan error
 }
 
-// Serve serves the page of a Host on an address of the loopback, such as "127.0.0.1:0"
+// Serve serves the page of a manager, as [New] makes it, on an address of the loopback, such as "127.0.0.1:0"
 // for a free port, until Close is called. Its streams also end with ctx.
-func Serve(ctx context.Context, host procmgr.Host, address string) (*Server, error) {
+func Serve(ctx context.Context, manager procmgr.Manager, address string) (*Server, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, xerrors.Errorf("procview: serve: %w", err)
 	}
 	ctx, end := context.WithCancel(ctx)
-	view, err := New(host, &Options{Loopback: true, Context: ctx})
+	view, err := New(manager, &Options{Loopback: true, Context: ctx})
 	if err != nil {
 		end()
 		_ = listener.Close() // nothing was accepted

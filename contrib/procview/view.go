@@ -44,7 +44,7 @@ type Options struct {
 
 // A View is the page, and a [http.Handler]. It is safe for concurrent use.
 type View struct {
-	manager procmgr.Host
+	manager procmgr.Manager
 	opts    Options
 	secret  string
 	token   bearer
@@ -59,10 +59,11 @@ type View struct {
 
 var _ http.Handler = (*View)(nil)
 
-// New returns the page of a manager. opts is copied. If it says neither by which token
-// nor from where the page may be opened, or if no header can carry the Token, the error
-// is [procmgr.ErrInvalid].
-func New(manager procmgr.Host, opts *Options) (*View, error) {
+// New returns the page of a manager: of all chats for a [procmgr.Host], and of one chat
+// for the Manager of that chat. Give the page of a chat no results of other chats. opts is
+// copied. If it says neither by which token nor from where the page may be opened, or if
+// no header can carry the Token, the error is [procmgr.ErrInvalid].
+func New(manager procmgr.Manager, opts *Options) (*View, error) {
 	var o Options
 	if opts != nil {
 		o = *opts
@@ -179,11 +180,8 @@ func (v *View) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (v *View) routes() *http.ServeMux {
 	of := func(serve func(http.ResponseWriter, *http.Request, subject)) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
-			s := subject{id: r.PathValue("id"), chat: r.URL.Query().Get("chat"), manager: v.manager}
-			if s.chat != "" {
-				s.manager = v.manager.Chat(s.chat)
-			}
-			serve(w, r, s)
+			k := key{r.URL.Query().Get("chat"), r.PathValue("id")}
+			serve(w, r, subject{k.id, k.chat, v.watch.of(k)})
 		}
 	}
 	mux := http.NewServeMux()

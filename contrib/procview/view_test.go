@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -17,7 +18,7 @@ func TestNew(t *testing.T) {
 	t.Parallel()
 	l := newLocal(t)
 	for name, tt := range map[string]struct {
-		manager procmgr.Host
+		manager procmgr.Manager
 		opts    *procview.Options
 	}{
 		"no options":                       {l, nil},
@@ -99,6 +100,31 @@ func TestAdmit(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The page of a chat's Manager has that chat alone, whatever a request asks for.
+func TestChat(t *testing.T) {
+	t.Parallel()
+	l := newLocal(t)
+	own, other := start(t, l, "a", "echo mine; exec sleep 1000"), start(t, l, "b", "echo secret; exec sleep 1000")
+	_, base := serve(t, l.Chat("a"), &procview.Options{Token: token})
+	_, list := call{path: "list"}.text(t, base)
+	require.Contains(t, list, own)
+	require.NotContains(t, list, other)
+	for _, query := range []string{"", "?chat=a"} {
+		require.Eventually(t, func() bool {
+			status, text := call{path: own + "/output" + query}.text(t, base)
+			return status == 200 && text == "mine\n"
+		}, long, time.Millisecond)
+	}
+	for _, path := range []string{"/output", "/output?chat=b", "/events?chat=b", "/members?chat=b", "/part?chat=b&to=9"} {
+		status, body := call{path: other + path}.text(t, base)
+		require.Equal(t, 404, status, body)
+	}
+	status, _ := call{method: "POST", path: other + "/signal?chat=b", body: `{"signal":"kill"}`}.text(t, base)
+	require.Equal(t, 404, status)
+	status, _ = call{method: "POST", path: own + "/signal?chat=a", body: `{"signal":"kill"}`}.text(t, base)
+	require.Equal(t, 200, status)
 }
 
 // TestLoopback has whom a View of this machine alone answers.

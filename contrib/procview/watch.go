@@ -50,7 +50,7 @@ type record struct {
 
 // A watch knows all processes while somebody looks.
 type watch struct {
-	manager procmgr.Host
+	manager procmgr.Manager
 	told    *told
 
 	mu      sync.Mutex // guards the fields below
@@ -365,12 +365,13 @@ func (w *watch) lookAt(ctx context.Context, k key) {
 	}
 }
 
-// of returns the manager that knows a process by its ID alone.
+// of returns the manager that knows a process by its ID alone. The Manager of a chat knows
+// its own alone.
 func (w *watch) of(k key) procmgr.Manager {
-	if k.chat == "" {
-		return w.manager
+	if host, ok := w.manager.(procmgr.Host); ok && k.chat != "" {
+		return host.Chat(k.chat)
 	}
-	return w.manager.Chat(k.chat)
+	return w.manager
 }
 
 // A listing is a part of the list.
