@@ -1,7 +1,7 @@
 // A module of its own, so that users of the library do not get the SDK.
 module github.com/toolproc/toolproc/contrib/acp
 
-go 1.26.5
+go 1.26.6
 
 require (
 	github.com/coder/acp-go-sdk v0.13.0
@@ -20,7 +20,7 @@ require (
 	github.com/pb33f/ordered-map/v2 v2.3.1 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	go.yaml.in/yaml/v4 v4.0.0-rc.3 // indirect
-	golang.org/x/sys v0.49.0 // indirect
-	golang.org/x/text v0.42.0 // indirect
+	golang.org/x/sys v0.50.0 // indirect
+	golang.org/x/text v0.44.0 // indirect
 	mvdan.cc/sh/v3 v3.14.1 // indirect
 )
