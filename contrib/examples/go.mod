@@ -1,7 +1,7 @@
 // A module of its own, so that users of the library do not get the clients.
 module github.com/toolproc/toolproc/contrib/examples
 
-go 1.26.5
+go 1.26.6
 
 require (
 	github.com/anthropics/anthropic-sdk-go v1.84.0
@@ -31,9 +31,9 @@ require (
 	go.opentelemetry.io/otel/trace v1.33.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	go.yaml.in/yaml/v4 v4.0.0-rc.3 // indirect
-	golang.org/x/sync v0.23.0 // indirect
-	golang.org/x/sys v0.49.0 // indirect
-	golang.org/x/text v0.42.0 // indirect
+	golang.org/x/sync v0.25.0 // indirect
+	golang.org/x/sys v0.50.0 // indirect
+	golang.org/x/text v0.44.0 // indirect
 	golang.org/x/xerrors v0.0.0-20240903120638-7835f813f4da // indirect
 	mvdan.cc/sh/v3 v3.14.1 // indirect
 )
