@@ -29,6 +29,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -180,7 +181,8 @@ func newModel(ctx context.Context, provider, baseURL, name string) (fantasy.Lang
 		}
 		from, err = openaicompat.New(openaicompat.WithAPIKey(key), openaicompat.WithBaseURL(baseURL))
 	case anthropic.Name:
-		from, err = anthropic.New(anthropic.WithAPIKey(key), anthropic.WithBaseURL(baseURL))
+		// Its client asks for a key, even if the server at baseURL wants none.
+		from, err = anthropic.New(anthropic.WithAPIKey(cmp.Or(key, "none")), anthropic.WithBaseURL(baseURL))
 	default:
 		err = xerrors.Errorf("there is no provider %q; there are openai, openaicompat and anthropic", provider)
 	}
