@@ -3,7 +3,6 @@ package servertest_test
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -269,8 +268,7 @@ func TestForgedRequests(t *testing.T) {
 }
 
 // The server checks no permission for the reply subject. So a user who may ask anything
-// could have others send what the user may not: an empty JetStream message deletes a
-// stream.
+// could have others send what the user may not. (The server does refuse $JS subjects.)
 func TestAnswersToOthers(t *testing.T) {
 	v := newVictim(t)
 	alice, gpu := v.connect(t, "alice"), v.connect(t, "gpu")
@@ -311,7 +309,7 @@ func TestAnswersToOthers(t *testing.T) {
 			require.NoError(t, alice.PublishRequest("toolproc.none."+aliceChat+".list", target, list))
 			require.NoError(t, gpu.PublishRequest("toolproc.gpu._host.health", target, list))
 			require.NoError(t, gpu.PublishRequest("toolproc.ends.gpu.X", target, []byte("no end")))
-			if !strings.HasPrefix(target, "$JS.ACK.") { // the server itself refuses that
+			if !strings.HasPrefix(target, "$JS.") { // the server itself refuses that
 				v.want.ends++ // this one it may publish
 			}
 			for _, u := range []*nats.Conn{alice.Conn, gpu.Conn} {
@@ -328,9 +326,9 @@ func TestAnswersToOthers(t *testing.T) {
 	}
 }
 
-// With JetStream in the account of the agents, one that may only read a consumer
-// deletes any stream. If this test fails, NATS has closed that, and
-// ../README.md can be simpler.
+// With JetStream in the account of the agents, a user who may only read a consumer
+// forges the exit of another agent's process. If this test fails, NATS has closed that,
+// and ../README.md can be simpler.
 func TestOneAccountIsNotEnough(t *testing.T) {
 	accounts := `accounts { ONE {
 	jetstream: enabled
@@ -349,10 +347,11 @@ func TestOneAccountIsNotEnough(t *testing.T) {
 	_, err = stream.CreateConsumer(t.Context(), jetstream.ConsumerConfig{Durable: "alice", FilterSubject: procnats.EndsSubject("alice-1")})
 	require.NoError(t, err)
 	alice := f.connect(t, "alice")
-	require.NoError(t, alice.PublishRequest("$JS.API.CONSUMER.MSG.NEXT.TOOLPROC_ENDS.alice", "$JS.API.STREAM.DELETE.TOOLPROC_ENDS", []byte(`{"batch":1,"no_wait":true}`)))
+	forged := "toolproc.ends.build." + bobChat
+	require.NoError(t, alice.PublishRequest("$JS.API.CONSUMER.MSG.NEXT.TOOLPROC_ENDS.alice", forged, []byte(`{"batch":1,"no_wait":true}`)))
 	require.Eventually(t, func() bool {
-		_, err := stream.Info(t.Context())
-		return errors.Is(err, jetstream.ErrStreamNotFound)
+		_, err := stream.GetLastMsgForSubject(t.Context(), forged)
+		return err == nil
 	}, long, time.Millisecond)
 }
 
