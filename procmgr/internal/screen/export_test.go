@@ -8,6 +8,3 @@ func Break(s *Screen) { s.emulator = broken{s.emulator} }
 type broken struct{ emulator }
 
 func (broken) Write([]byte) (int, error) { panic("boom") }
-
-// Broken reports whether the emulator has panicked.
-func Broken(s *Screen) bool { return s.emulator == nil }
