@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -17,23 +16,27 @@ import (
 	"github.com/toolproc/toolproc/chattool/toolset"
 )
 
-// A listener is a model that answers with the next of its answers, and keeps
-// what it was told in the step.
+// A listener is a model that answers with the next of its answers. It keeps what it was
+// told in each step, and the shape of each prompt.
 type listener struct {
 	fantasy.LanguageModel
 	answers []func() (*fantasy.Response, error)
-	told    []string // the last message of the user's role that each request ends with, or ""
+	told    []string // the message of the tools that each prompt ends with, or ""
+	prompts []string // the first letters of the roles, and n for a message of the tools
 }
 
 func (m *listener) Generate(_ context.Context, call fantasy.Call) (*fantasy.Response, error) {
+	var shape []string
 	told := ""
-	if last := call.Prompt[len(call.Prompt)-1]; last.Role == fantasy.MessageRoleUser {
-		text, _ := fantasy.AsMessagePart[fantasy.TextPart](last.Content[0])
-		if strings.Contains(text.Text, "not from the user") {
-			told = text.Text
+	for _, message := range call.Prompt {
+		letter := string(message.Role)[:1]
+		told = ""
+		if text, ok := fantasy.AsMessagePart[fantasy.TextPart](message.Content[0]); ok && strings.Contains(text.Text, "not from the user") {
+			letter, told = "n", text.Text
 		}
+		shape = append(shape, letter)
 	}
-	m.told = append(m.told, told)
+	m.told, m.prompts = append(m.told, told), append(m.prompts, strings.Join(shape, " "))
 	return m.answers[len(m.told)-1]()
 }
 
@@ -116,49 +119,6 @@ func TestPrepareStep(t *testing.T) {
 	require.Empty(t, n.Text)
 }
 
-// A turn that failed is told again, one that was answered is not.
-func TestPrepareStepAcks(t *testing.T) {
-	t.Parallel()
-	user, other := fantasy.NewUserMessage("a"), fantasy.NewUserMessage("b")
-	answer := fantasy.Message{Role: fantasy.MessageRoleAssistant, Content: []fantasy.MessagePart{fantasy.TextPart{Text: "c"}}}
-	for _, tt := range []struct {
-		name     string
-		step     int
-		messages []fantasy.Message
-		again    bool // it is not acknowledged
-		stays    bool // in the messages
-	}{
-		{"the next step", 1, []fantasy.Message{user, answer}, false, true},
-		{"the next turn", 0, []fantasy.Message{user, answer, other}, false, true},
-		{"another history", 0, []fantasy.Message{other}, true, true},
-		{"the same request", 0, []fantasy.Message{user}, true, true},
-		{"a prompt after a failure", 0, []fantasy.Message{user, other}, true, true},
-		{"an answer after that", 0, []fantasy.Message{user, other, answer}, false, true},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			manager := &fake{exit: -1}
-			set := newSet(toolset.Static(manager), &toolset.Options{NoticesInInbox: true})
-			set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x","run_in_background":true}`)})
-			manager.exit = 0
-			inbox := set.Inbox(t.Context(), "")
-			prepare := chattool.PrepareStep(inbox, nil)
-			_, prepared, err := prepare(t.Context(), fantasy.PrepareStepFunctionOptions{Messages: []fantasy.Message{user}})
-			require.NoError(t, err)
-			require.Len(t, prepared.Messages, 2)
-			require.Equal(t, fantasy.MessageRoleUser, prepared.Messages[1].Role)
-			told := prepared.Messages[1]
-			// A host may make the function for each turn.
-			_, prepared, err = prepare(t.Context(), fantasy.PrepareStepFunctionOptions{StepNumber: tt.step, Messages: tt.messages})
-			require.NoError(t, err)
-			n, err := inbox.Pending(t.Context())
-			require.NoError(t, err)
-			require.Equal(t, tt.again, n.Text != "")
-			require.Equal(t, tt.stays, slices.ContainsFunc(prepared.Messages, func(m fantasy.Message) bool { return reflect.DeepEqual(m, told) }))
-		})
-	}
-}
-
 // A teller is a Set on a fake, and its Inbox. end starts a process and ends it,
 // and returns the message that tells of it.
 type teller struct {
@@ -221,7 +181,7 @@ func TestPrepareStepStays(t *testing.T) {
 	t.Run("in a turn of an agent", func(t *testing.T) {
 		t.Parallel()
 		tell := newTeller(t)
-		model := &scriptedAnswers{answers: []func() (*fantasy.Response, error){
+		model := &listener{answers: []func() (*fantasy.Response, error){
 			calls("process_list", `{}`),
 			before(func() { tell.end() }, calls("process_list", `{}`)),
 			calls("process_list", `{}`),
@@ -324,7 +284,10 @@ func TestPrepareStepAfterAFailure(t *testing.T) {
 	tell := newTeller(t)
 	require.Len(t, tell.step(user), 1)
 	told := tell.end()
-	require.Equal(t, []fantasy.Message{user, call, result, told}, tell.step(user, call, result))
+	for range 2 { // the same request once more
+		require.Equal(t, []fantasy.Message{user, call, result, told}, tell.step(user, call, result))
+	}
+	require.Equal(t, []fantasy.Message{other, told}, tell.step(other), "another history")
 	require.Equal(t, []fantasy.Message{user, other, told}, tell.step(user, other))
 	// What a result has shown meanwhile is told no more.
 	tell.set.Call(t.Context(), toolset.Call{Name: "process_output", Arguments: []byte(`{"process_id":"p1"}`)})
@@ -336,30 +299,6 @@ func TestPrepareStepAfterAFailure(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, n.Text)
 }
-
-// A scriptedAnswers is a listener that keeps the shape of each prompt: the first
-// letters of the roles, and n for a message of the tools.
-type scriptedAnswers struct {
-	fantasy.LanguageModel
-	answers []func() (*fantasy.Response, error)
-	prompts []string
-}
-
-func (m *scriptedAnswers) Generate(_ context.Context, call fantasy.Call) (*fantasy.Response, error) {
-	var shape []string
-	for _, message := range call.Prompt {
-		letter := string(message.Role)[:1]
-		if text, ok := fantasy.AsMessagePart[fantasy.TextPart](message.Content[0]); ok && strings.Contains(text.Text, "not from the user") {
-			letter = "n"
-		}
-		shape = append(shape, letter)
-	}
-	m.prompts = append(m.prompts, strings.Join(shape, " "))
-	return m.answers[len(m.prompts)-1]()
-}
-
-func (m *scriptedAnswers) Provider() string { return "scripted" }
-func (m *scriptedAnswers) Model() string    { return "scripted" }
 
 // Whatever messages next returns, the model is told before that is acknowledged.
 func TestPrepareStepOfOtherMessages(t *testing.T) {

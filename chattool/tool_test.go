@@ -84,19 +84,6 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// The tools of All ask the host before they do anything.
-func TestApprove(t *testing.T) {
-	t.Parallel()
-	tools := all(toolset.Static(procmgr.Unsupported{}), &toolset.Options{Approve: func(_ context.Context, q toolset.Question) (toolset.Verdict, error) {
-		require.Equal(t, "rm x", q.Command)
-		return toolset.Verdict{Deny: true, Reason: "x is needed"}, nil
-	}})
-	response, err := tools[0].Run(t.Context(), fantasy.ToolCall{ID: "1", Name: "execute", Input: `{"command":"rm x"}`})
-	require.NoError(t, err)
-	require.False(t, response.IsError)
-	require.Contains(t, response.Content, "denied: x is needed. Nothing was started: do not look for a way around it")
-}
-
 func TestRunCanceled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -105,16 +92,6 @@ func TestRunCanceled(t *testing.T) {
 		_, err := tool.Run(ctx, fantasy.ToolCall{Name: tool.Info().Name, Input: `{"command":"x"}`})
 		require.NoError(t, err)
 	}
-}
-
-// A host that replays calls recognizes a call by its ID.
-func TestCallID(t *testing.T) {
-	t.Parallel()
-	var got toolset.Call
-	opts := &toolset.Options{ProcessID: func(_ context.Context, c toolset.Call) string { got = c; return "" }}
-	_, err := all(toolset.Static(&fake{}), opts)[0].Run(t.Context(), fantasy.ToolCall{ID: "call_7", Name: "execute", Input: `{"command":"x"}`})
-	require.NoError(t, err)
-	require.Equal(t, toolset.Call{ID: "call_7", Name: "execute", Arguments: json.RawMessage(`{"command":"x"}`)}, got)
 }
 
 type cached struct{ fantasy.ProviderOptionsData }

@@ -5,7 +5,6 @@ package toolset_test
 import (
 	"context"
 	"fmt"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -85,24 +84,5 @@ func TestRealErrorsAreForAModel(t *testing.T) {
 				})
 			}
 		})
-	}
-}
-
-// A result has no such word either if the server cannot be reached or refuses
-// the caller.
-func TestErrorsOfAConnectionAreForAModel(t *testing.T) {
-	t.Parallel()
-	server := httptest.NewServer(nil)
-	server.Close()
-	wrong := &prochttp.ClientOptions{Token: "wrong", Retry: -1}
-	for _, client := range []procmgr.Manager{
-		chatOf(t, server.URL, wrong),
-		remote(t, newHost(t, nil), &prochttp.HandlerOptions{Token: "secret"}, wrong),
-	} {
-		for tool, arguments := range anyCall {
-			res, _ := call(t, client, fixed(), tool, arguments)
-			require.True(t, res.IsError, res.Content)
-			requirePlain(t, res.Content, "p1")
-		}
 	}
 }

@@ -238,19 +238,3 @@ func TestFoldedResult(t *testing.T) {
 		require.Equal(t, text, res.Output.Text, "a user interface gets what was printed")
 	}
 }
-
-func FuzzEncodedLimit(f *testing.F) {
-	for _, seed := range []string{
-		"", "x", "a\nb\n", strings.Repeat("\x00", 100), strings.Repeat("日\xff\"\\\n", 60), strings.Repeat("x", 300) + "\n\n... [omitted 80 bytes] ...\n\n",
-		strings.Repeat("line of text\n", 40) + strings.Repeat("\u2028", 30) + "\x1b[0m",
-	} {
-		f.Add([]byte(seed), uint16(200), uint16(100), uint8(1))
-		f.Add([]byte(seed), uint16(60), uint16(70), uint8(9))
-	}
-	f.Fuzz(func(t *testing.T, data []byte, keep, limit uint16, times uint8) {
-		data = bytes.Repeat(data, int(times%16)+1)
-		size := max(int(limit), 16) // two escapes take twelve
-		fits(t, data, printer(t, data, int(keep)), headtail.Limits{Bytes: size})
-		fits(t, data, printer(t, data, 1<<20), headtail.Limits{Bytes: size, Line: 64})
-	})
-}

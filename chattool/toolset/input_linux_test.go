@@ -144,29 +144,12 @@ func TestHeldLocalInputNotes(t *testing.T) {
 	require.Contains(t, shell.input("keys", []string{"enter"}, "wait_for", "^42$")["output"], "42\n")
 }
 
-// The result of a program that draws is the screen.
-func TestLocalInputScreen(t *testing.T) {
+// A full screen that a command draws is its result, of process_input too, and
+// process_output returns the screen if it is asked to.
+func TestLocalScreen(t *testing.T) {
 	t.Parallel()
 	l := newLocal(t, withInput)
-	d := l.open("terminal", `printf '\033[?1049h\033[2J\033[3;5Hhere'; read -r x; printf '\033[?1049l'; echo bye; read -r y`)
-	d.until("here")
-	res := l.set.Call(t.Context(), toolset.Call{Name: "process_input", Arguments: []byte(arguments(t, "process_id", d.id))})
-	require.NotNil(t, res.Report.Screen)
-	got := contents(t, res)
-	require.Equal(t, "\n\n    here", got["output"])
-	require.Contains(t, got["note"], "the cursor is in row 3, column 9")
-	got = d.input("keys", []string{"return"}, "wait_for", "bye")
-	require.Contains(t, got["output"], "bye\n")
-	got = d.input("screen", true)
-	require.Equal(t, "bye\n", got["output"], "as the model asked")
-}
-
-// A full screen that a command draws is its result, and process_output returns the
-// screen if it is asked to.
-func TestLocalExecuteScreen(t *testing.T) {
-	t.Parallel()
-	l := newLocal(t, withInput)
-	const draws = `printf '\033[?1049h\033[2J\033[3;5Hhere'; sleep 600`
+	const draws = `printf '\033[?1049h\033[2J\033[3;5Hhere'; read -r x; printf '\033[?1049l'; echo bye; read -r y`
 	got := l.call(t.Context(), "execute", "command", draws, "stdin", "terminal", "timeout", "1s")
 	if got["output"] != "\n\n    here" { // a busy machine has not begun by then
 		id := got["process_id"]
@@ -180,6 +163,12 @@ func TestLocalExecuteScreen(t *testing.T) {
 	require.NotContains(t, fmt.Sprint(got["note"]), "This is the screen", "it was not asked for")
 	got = l.call(t.Context(), "process_output", "process_id", id, "wait_timeout", "0s", "screen", true)
 	require.Equal(t, "\n\n    here", got["output"])
+	d := &dialog{l, id.(string)}
+	got = d.input()
+	require.Equal(t, "\n\n    here", got["output"])
+	require.Contains(t, got["note"], "the cursor is in row 3, column 9")
+	require.Contains(t, d.input("keys", []string{"return"}, "wait_for", "bye")["output"], "bye\n")
+	require.Equal(t, "bye\n", d.input("screen", true)["output"], "as the model asked")
 	pipe := l.open("open", "exec cat")
 	got = l.call(t.Context(), "process_output", "process_id", pipe.id, "wait_timeout", "0s", "screen", true)
 	require.Contains(t, got["note"], "no terminal")

@@ -85,6 +85,7 @@ func TestProcessOutputFails(t *testing.T) {
 	}{
 		{name: "not found", first: xerrors.Errorf("procmgr: %w", procmgr.ErrNotFound), isError: true, want: `there is no process p1; process_list shows`},
 		{name: "bad pattern", first: xerrors.Errorf("procmgr: output \"p1\": the pattern is too long: %w", procmgr.ErrInvalid), isError: true, want: `"process_output: the pattern is too long; nothing was read"`},
+		{name: "of a server that was replaced", first: errors.Join(procmgr.ErrNotFound, procmgr.ErrUnknown), isError: true, want: "Do not simply run its command again"},
 		{name: "lives", first: errors.New("reset"), second: running("p1", "so far"), want: `"error":"waiting failed: reset"`},
 		{name: "over", first: errors.New("reset"), second: exited("p1", 0, "all"), success: true, want: "all"},
 		{name: "unreadable", first: errors.New("reset"), again: errors.New("no"), isError: true, want: `"process_id":"p1"`},

@@ -221,40 +221,8 @@ func TestRemoteStartThatRanNothing(t *testing.T) {
 			require.True(t, res.IsError)
 			require.Regexp(t, "^nothing was started: ", got["error"])
 			require.Contains(t, got["error"], tt.want)
-			require.NotContains(t, res.Content, "unknown whether")
-			require.NotContains(t, res.Content, "run it again")
-			require.NotContains(t, got, "process_id")
-			require.NotContains(t, res.Content, "t0ken")
-		})
-	}
-}
-
-// A stop while no server can be reached leaves nothing open, and does not keep
-// the user waiting.
-func TestStopBeforeAnythingWasSent(t *testing.T) {
-	t.Parallel()
-	nobody := refusing(t)
-	set := newSet(toolset.Static(chatOf(t, nobody, &prochttp.ClientOptions{Retry: time.Hour})), nil)
-	for _, tt := range []struct {
-		name    string
-		context func(context.Context) (context.Context, context.CancelFunc)
-		want    string
-	}{
-		{"cancel", func(ctx context.Context) (context.Context, context.CancelFunc) {
-			ctx, cancel := context.WithCancel(ctx)
-			time.AfterFunc(100*time.Millisecond, cancel)
-			return ctx, cancel
-		}, "^the call was canceled; (the command was not|nothing was) started$"},
-		{"deadline", func(ctx context.Context) (context.Context, context.CancelFunc) {
-			return context.WithTimeout(ctx, 100*time.Millisecond)
-		}, "^the call ran out of time; nothing was started$"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			ctx, cancel := tt.context(t.Context())
-			defer cancel()
-			got := contents(t, set.Call(ctx, toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x"}`)}))
-			require.Regexp(t, tt.want, got["error"])
+			require.NotRegexp(t, "unknown whether|run it again|t0ken", res.Content)
+			requirePlain(t, res.Content)
 			require.NotContains(t, got, "process_id")
 		})
 	}

@@ -32,15 +32,10 @@ func TestNullIsLeftOut(t *testing.T) {
 			arguments[name] = nil
 		}
 		arguments["command"] = "echo it runs"
-		res := callWith(t, set, "execute", arguments)
+		data, err := json.Marshal(arguments)
+		require.NoError(t, err)
+		res := say(t, set, "execute", string(data))
 		require.False(t, res.IsError, res.Content)
 		require.Equal(t, "it runs\n", res.Output.Text)
 	}
-}
-
-func callWith(t *testing.T, set *toolset.Set, name string, arguments map[string]any) toolset.Result {
-	t.Helper()
-	data, err := json.Marshal(arguments)
-	require.NoError(t, err)
-	return set.Call(t.Context(), toolset.Call{Name: name, Arguments: data})
 }

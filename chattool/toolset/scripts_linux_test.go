@@ -21,25 +21,16 @@ import (
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
-// A shellRun is what a random script does, worked out without a shell.
-type shellRun struct {
-	out, err *bytes.Buffer // one stream, but in a command substitution
-}
-
-// A statement is a piece of a random script and what it does. It returns its
-// code, and whether it ends the shell that runs it.
+// A statement is a piece of a random script and what it does, worked out without a
+// shell. It returns its code, and whether it ends the shell that runs it.
 type statement struct {
 	text string
-	do   func(*shellRun) (code int, ended bool)
+	do   func(out *bytes.Buffer) (code int, ended bool)
 	errs bool // some of it goes to stderr, past a pipeline
 }
 
 // A scripter writes random scripts in the language of every POSIX shell.
-type scripter struct {
-	*rand.Rand
-	names    int
-	captured int // how many command substitutions are around the statement
-}
+type scripter struct{ *rand.Rand }
 
 func (s *scripter) word() string {
 	const letters = "abcdefghijklmnopqrstuvwxyzäöü世界🙂0123456789 .,:;<>&|%$#@!~^*()[]{}=+-_/\\\""
@@ -61,9 +52,9 @@ func (s *scripter) script(depth int) statement {
 		texts[i] = list[i].text
 		errs = errs || list[i].errs
 	}
-	return statement{errs: errs, text: strings.Join(texts, "\n"), do: func(r *shellRun) (code int, ended bool) {
+	return statement{errs: errs, text: strings.Join(texts, "\n"), do: func(out *bytes.Buffer) (code int, ended bool) {
 		for _, st := range list {
-			if code, ended = st.do(r); ended {
+			if code, ended = st.do(out); ended {
 				break
 			}
 		}
@@ -75,98 +66,52 @@ func (s *scripter) statement(depth int) statement {
 	if depth == 0 {
 		return s.simple()
 	}
-	kind := s.IntN(12)
-	if kind == 6 {
-		s.captured++
-		defer func() { s.captured-- }()
-	}
 	inner := s.script(depth - 1)
-	in := func(before, after string, do func(*shellRun) (int, bool)) statement {
+	in := func(before, after string, do func(*bytes.Buffer) (int, bool)) statement {
 		return statement{before + "\n" + inner.text + "\n" + after, do, inner.errs}
 	}
-	switch kind {
+	switch s.IntN(8) {
 	case 0:
 		return in("(", ")", subshell(inner))
-	case 1:
-		return in("{", "}", inner.do)
-	case 2: // the code of a pipeline is the code of its last command
+	case 1: // the code of a pipeline is the code of its last command
 		if inner.errs {
 			return in("{", "}", inner.do)
 		}
-		return in("{", "} | cat", func(r *shellRun) (int, bool) {
-			inner.do(r)
+		return in("{", "} | cat", func(out *bytes.Buffer) (int, bool) {
+			inner.do(out)
 			return 0, false
 		})
-	case 3:
+	case 2:
 		rounds := 1 + s.IntN(3)
-		return in("for i in"+strings.Repeat(" x", rounds)+"; do", "done", func(r *shellRun) (code int, ended bool) {
+		return in("for i in"+strings.Repeat(" x", rounds)+"; do", "done", func(out *bytes.Buffer) (code int, ended bool) {
 			for range rounds {
-				if code, ended = inner.do(r); ended {
+				if code, ended = inner.do(out); ended {
 					break
 				}
 			}
 			return code, ended
 		})
-	case 4:
-		condition, other := s.statement(depth-1), s.script(depth-1)
-		st := in("if "+condition.text+"\nthen", "else\n"+other.text+"\nfi", func(r *shellRun) (int, bool) {
-			code, ended := condition.do(r)
-			switch {
-			case ended:
-				return code, true
-			case code == 0:
-				return inner.do(r)
-			}
-			return other.do(r)
-		})
-		st.errs = st.errs || condition.errs || other.errs
-		return st
-	case 5:
-		st := in("{", "} 1>&2", func(r *shellRun) (int, bool) { return inner.do(&shellRun{r.err, r.err}) })
+	case 3:
+		st := in("{", "} 1>&2", inner.do)
 		st.errs = true
 		return st
-	case 6:
-		s.names++
-		name := "v" + strconv.Itoa(s.names)
-		run := subshell(inner)
-		return in(name+"=$(", ")\ncode=$?\nprintf '%s|%s\\n' \"$"+name+"\" $code", func(r *shellRun) (int, bool) {
-			var captured bytes.Buffer
-			code, _ := run(&shellRun{&captured, r.err})
-			fmt.Fprintf(r.out, "%s|%d\n", strings.TrimRight(captured.String(), "\n"), code)
-			return 0, false
-		})
-	case 7:
-		s.names++
-		name := "f" + strconv.Itoa(s.names)
-		return in(name+"() {", "}\n"+name, inner.do)
-	case 8: // a background job that is waited for
+	case 4: // a background job that is waited for
 		return in("{", "} & wait $!", subshell(inner))
-	case 9:
-		return in("! {", "}", func(r *shellRun) (int, bool) {
-			code, ended := inner.do(r)
-			switch {
-			case ended:
-				return code, true
-			case code == 0:
-				return 1, false
-			}
-			return 0, false
-		})
 	}
 	return s.simple()
 }
 
-func subshell(inner statement) func(*shellRun) (int, bool) {
-	return func(r *shellRun) (int, bool) {
-		code, _ := inner.do(r)
+func subshell(inner statement) func(*bytes.Buffer) (int, bool) {
+	return func(out *bytes.Buffer) (int, bool) {
+		code, _ := inner.do(out)
 		return code, false
 	}
 }
 
 func (s *scripter) simple() statement {
-	says := func(text, out string, code int) statement {
-		return statement{text: text, do: func(r *shellRun) (int, bool) {
-			r.out.WriteString(out)
+	says := func(text, prints string, code int) statement {
+		return statement{text: text, do: func(out *bytes.Buffer) (int, bool) {
+			out.WriteString(prints)
 			return code, false
 		}}
 	}
@@ -187,9 +132,6 @@ func (s *scripter) simple() statement {
 	case 4:
 		return says("sleep 0.00"+strconv.Itoa(s.IntN(10)), "", 0)
 	case 5:
-		if s.captured > 0 {
-			break // bash 5.2 loses the line end behind a here-document there
-		}
 		word := s.word()
 		return says("cat <<'END-OF-IT'\n"+word+"\nEND-OF-IT", word+"\n", 0)
 	case 6:
@@ -197,7 +139,7 @@ func (s *scripter) simple() statement {
 		if s.IntN(8) > 0 { // most scripts go on
 			return says("true", "", 0)
 		}
-		return statement{text: "exit " + strconv.Itoa(code), do: func(*shellRun) (int, bool) { return code, true }}
+		return statement{text: "exit " + strconv.Itoa(code), do: func(*bytes.Buffer) (int, bool) { return code, true }}
 	}
 	word := s.word()
 	return says("printf '%s\\n' "+quoted(word), word+"\n", 0)
@@ -243,7 +185,7 @@ func randomScripts(t *testing.T, n int) {
 func oneScript(t *testing.T, m procmgr.Manager, set *toolset.Set, s scripter, which string) {
 	script := s.script(s.IntN(4))
 	var want bytes.Buffer
-	code, ended := script.do(&shellRun{&want, &want})
+	code, ended := script.do(&want)
 	command := script.text
 	if !ended {
 		// What $? was is said by a code of its own, and no last statement is a

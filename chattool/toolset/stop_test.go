@@ -55,6 +55,8 @@ func TestExecuteCanceled(t *testing.T) {
 			signals: []procmgr.Signal{"terminate"}, want: "the command was stopped"},
 		{name: "start was prevented", startErr: context.Canceled, signalErr: procmgr.ErrNotFound,
 			signals: []procmgr.Signal{"terminate"}, want: "the command was not started"},
+		{name: "the server was replaced", startErr: context.Canceled, signalErr: errors.Join(procmgr.ErrNotFound, procmgr.ErrUnknown),
+			signals: []procmgr.Signal{"terminate"}, id: "p1", want: "unknown whether the command ran"},
 		{name: "unknown", startErr: procmgr.ErrUnknown, signalErr: procmgr.ErrNotFound,
 			signals: []procmgr.Signal{"terminate"}, id: "p1", want: "unknown whether the command ran"},
 		{name: "over before", startErr: context.Canceled, signalErr: procmgr.ErrNotRunning, output: answerOutput(exited("p1", 0, "all")),

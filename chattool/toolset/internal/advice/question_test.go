@@ -14,64 +14,6 @@ import (
 
 const question = "The last line looks like a question, and nobody can answer it: stdin is empty. Use a flag such as -y, or pipe the answer in."
 
-func TestPrompt(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		name, output string
-		want         bool
-	}{
-		{"yes or no", "3 packages\nDo you want to continue? [Y/n] ", true},
-		{"yes or no in parentheses", "Proceed (y/n)? ", true},
-		{"ssh", "Are you sure you want to continue connecting (yes/no/[fingerprint])? ", true},
-		{"npx", "Need to install the following packages:\nx@1.0.0\nOk to proceed? (y) ", true},
-		{"question", "Overwrite main.go? ", true},
-		{"password", "Password: ", true},
-		{"sudo", "[sudo] password for ada: ", true},
-		{"key", "Enter passphrase for key '/home/ada/.ssh/id': ", true},
-		{"git", "Username for 'https://example.com': ", true},
-		{"enter", "Enter your name: ", true},
-		{"choice", "  Select an option > ", true},
-		{"any key", "Press any key to continue . . .", true},
-		{"return", "Press ENTER to continue", true},
-		{"python", ">>> ", true},
-		{"database", "app=> ", true},
-		{"npm", "Press ^C at any time to quit.\npackage name: (demo) ", true},
-		{"npm, with a path", "entry point: (src/index.js) ", true},
-		{"rm -i", "rm: remove regular file 'f'? ", true},
-
-		{"nothing", "", false},
-		{"a whole line", "Do you want to continue? [Y/n] \n", false},
-		{"a line before", "Continue? [y/N] \nbuilding", false},
-		{"progress", "Downloading: ", false},
-		{"progress with dots", "Compiling... ", false},
-		{"percent", "  12% ", false},
-		{"a word", "done", false},
-		{"colon at the end", "error:", false},
-		{"question without an end", "what is this?", false},
-		{"a comparison", "a > ", false},
-		{"password in the middle", "password: wrong, and so on", false},
-		{"too long for one", "Enter " + string(make([]byte, 300)) + ": ", false},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			want := ""
-			if tt.want {
-				want = question
-			}
-			require.Equal(t, want, noteOn("x", 1, tt.output), "failed")
-			require.Equal(t, want, noteOn("x", 0, tt.output), "succeeded")
-			for _, command := range []string{"cat f", "printf '%s' \"$PROMPT\"", "grep -h name f | head -1", "x '"} {
-				require.NotContains(t, noteOn(command, 0, tt.output), "question", "it only prints, or nobody knows")
-			}
-
-			r := running("x", tt.output)
-			r.Reading = true
-			require.Equal(t, want, noteOf(r), "running")
-			r.Output.Process.Elapsed = 0
-			require.Empty(t, advice.Notes(r), "has only just begun")
-		})
-	}
-}
-
 // Last lines of programs that ask, and of others. They all get no input and end at
 // once. The exit code of a program that asks says nothing.
 func TestUsualLastLines(t *testing.T) {
@@ -88,7 +30,9 @@ func TestUsualLastLines(t *testing.T) {
 				for _, code := range []int{0, 1} {
 					require.Equal(t, want, noteOn("x", code, output), "%s, exit code %d", name, code)
 				}
-				require.NotContains(t, noteOn("cat f", 0, output), "question", "%s, printed", name)
+				for _, command := range []string{"cat f", "printf '%s' \"$PROMPT\"", "grep -h name f | head -1", "x '"} {
+					require.NotContains(t, noteOn(command, 0, output), "question", "%s: it only prints, or nobody knows", name)
+				}
 				require.Empty(t, noteOn("yes | x", 0, output), "%s, answered", name)
 			}
 		})
@@ -102,6 +46,11 @@ func TestLabelAfterALongRun(t *testing.T) {
 	require.Equal(t, question, noteOf(r))
 	r.Output.Process.Elapsed = time.Hour
 	require.Empty(t, noteOf(r))
+	r = running("x", "Overwrite main.go? ")
+	r.Reading = true
+	require.Equal(t, question, noteOf(r))
+	r.Output.Process.Elapsed = 0
+	require.Empty(t, noteOf(r), "it has only just begun")
 }
 
 func TestPromptWithoutAnswer(t *testing.T) {

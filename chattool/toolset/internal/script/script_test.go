@@ -185,18 +185,3 @@ func TestParseByShell(t *testing.T) {
 		})
 	}
 }
-
-func BenchmarkWithoutAmpersand(b *testing.B) {
-	for name, command := range map[string]string{
-		"without &": "true",
-		"with &&":   "cd /tmp && make -j4 2>&1 | tail -20",
-		"with &":    "cd /tmp && npm start > log 2>&1 &",
-	} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				without(command)
-			}
-		})
-	}
-}
