@@ -103,12 +103,13 @@ func leftBehindInTheBackground(t *testing.T, shells ...string) {
 
 // A process that forks, ignores SIGTERM and moves from session to session does
 // not escape Kill.
-func TestKillWhatRuns(t *testing.T) {
+func TestKillForkStorm(t *testing.T) {
 	t.Parallel()
 	// Each script ends by itself once DIR has gone.
 	for name, script := range map[string]string{
 		"ignores all but kill": `trap '' TERM INT HUP QUIT; while [ -e $DIR ]; do sleep 1000 & sh -c 'trap "" TERM; sleep 1000 & wait' & sleep 0.01; done`,
 		"hops":                 `sleep 0.02; [ -e $DIR ] || exit; setsid sh $DIR/script & exit`,
+		"a storm of forks":     `for i in $(seq 500); do [ -e $DIR ] || exit; sh -c 'sleep 0.05; exec sleep 1000' & sleep 0.005; done`,
 		"hops and forks":       `trap '' TERM; sleep 1000 & sleep 0.02; [ -e $DIR ] || exit; setsid sh $DIR/script >/dev/null 2>&1 & exit`,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -18,18 +18,6 @@ import (
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
-// A process that forks while it is being killed does not escape.
-func TestKillForkStorm(t *testing.T) {
-	l := newLocal(t, nil)
-	marker := "toolproc-storm-" + procmgr.NewID()
-	out := begin(t, l, `
-		storm() { for i in $(seq 500); do sh -c 'sleep 0.05; exec sleep 1000' `+marker+` & sleep 0.005; done; }
-		storm & storm & (setsid sh -c 'for i in $(seq 500); do sleep 1000 & sleep 0.005; done' `+marker+` &)
-		sleep 0.1; echo ready; wait`)
-	require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Kill))
-	require.Empty(t, marked(marker))
-}
-
 // marked returns the live processes with a text in their environment or
 // arguments.
 func marked(text string) (pids []string) {
