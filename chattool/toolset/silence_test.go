@@ -93,7 +93,7 @@ func TestNothingNew(t *testing.T) {
 		require.Equal(t, time.Minute, took, "it is asked for more")
 		_, took = r.read("since", 10, "wait_timeout", "0s")
 		require.Equal(t, 30*time.Second, took)
-		r.set.Forget()
+		r.set.Forget("")
 		res, _ := r.read("wait_timeout", "1s")
 		require.Equal(t, "compiling\n", *res.Report.Output)
 	})
