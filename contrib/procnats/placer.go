@@ -323,7 +323,8 @@ func passing(err error) bool {
 //
 // The processes of the chat do not move. Those on from go on if it lives, and the
 // IDs that ran there are new on the other machine. So Move only if from has gone
-// for good, or after the processes of the chat have been ended.
+// for good, or after the processes of the chat have been ended. An agent that has routed
+// the chat to from starts no ID that is older than the move by its StartRequest.Age.
 func (p *Placer) Move(ctx context.Context, chat, from string) (host string, err error) {
 	host, err = p.put(ctx, chat, &from)
 	if err != nil {

@@ -108,7 +108,7 @@ func TestPlaceOfMachineThatHasLeft(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "east", host)
 	}
-	nc := connect(t, url)
+	nc, routed := connect(t, url), time.Now()
 	chat := procroute.New(procnats.NewRouter(nc, p, &prochttp.ClientOptions{Retry: -1}), nil).Chat("chat")
 	out, err := chat.Start(t.Context(), procmgr.StartRequest{ID: "one", Command: "true"})
 	require.ErrorContains(t, err, `"east"`)
@@ -125,6 +125,8 @@ func TestPlaceOfMachineThatHasLeft(t *testing.T) {
 	host, err = newPlacer(t, url, nil).Move(t.Context(), "chat", "east")
 	require.NoError(t, err)
 	require.Equal(t, "west", host, "another agent was faster")
+	_, err = chat.Start(t.Context(), procmgr.StartRequest{ID: "one", Command: "echo west", Age: time.Since(routed)})
+	require.ErrorIs(t, err, procmgr.ErrUnknown, "west is older, and it may have run on east")
 	out, err = chat.Start(t.Context(), procmgr.StartRequest{ID: "one", Command: "echo west", Wait: long})
 	require.NoError(t, err)
 	require.Equal(t, "west\n", out.Text)
