@@ -108,8 +108,9 @@ func TestPlaceOfMachineThatHasLeft(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "east", host)
 	}
-	nc, routed := connect(t, url), time.Now()
+	nc := connect(t, url)
 	chat := procroute.New(procnats.NewRouter(nc, p, &prochttp.ClientOptions{Retry: -1}), nil).Chat("chat")
+	routed := time.Now()
 	out, err := chat.Start(t.Context(), procmgr.StartRequest{ID: "one", Command: "true"})
 	require.ErrorContains(t, err, `"east"`)
 	require.NotErrorIs(t, err, procmgr.ErrUnknown)
