@@ -1,14 +1,20 @@
 package prochttp_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr"
@@ -198,4 +204,39 @@ func TestConflictAfterALostAnswer(t *testing.T) {
 	out, err := newClient(t, p.url, nil).Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "false", Wait: long})
 	require.ErrorIs(t, err, procmgr.ErrConflict)
 	require.Empty(t, out.Process.ID)
+}
+
+// An Age grows with each attempt, by the client's own clock, and 0 stays 0.
+func TestAgeGrows(t *testing.T) {
+	const pause = 20 * time.Millisecond // a retry comes later
+	for _, age := range []time.Duration{0, time.Minute, math.MaxInt64} {
+		var ages []time.Duration
+		h := newHandler(t, newLocal(t, nil), nil)
+		c := newClient(t, serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/start" {
+				body, err := io.ReadAll(r.Body)
+				assert.NoError(t, err)
+				var sent struct{ Age string }
+				assert.NoError(t, json.Unmarshal(body, &sent))
+				d, _ := time.ParseDuration(sent.Age)
+				if ages = append(ages, d); len(ages) < 3 {
+					panic(http.ErrAbortHandler)
+				}
+				r.Body = io.NopCloser(bytes.NewReader(body))
+			}
+			h.ServeHTTP(w, r)
+		})), nil)
+		_, err := c.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true", Age: age})
+		require.Len(t, ages, 3)
+		if age == 0 {
+			require.NoError(t, err)
+			require.Equal(t, []time.Duration{0, 0, 0}, ages)
+			continue
+		}
+		require.ErrorIs(t, err, procmgr.ErrUnknown, "the server is younger")
+		require.ErrorContains(t, err, "before the restart")
+		for i, sent := range ages {
+			require.GreaterOrEqual(t, sent, age+min(time.Duration(i)*pause, math.MaxInt64-age))
+		}
+	}
 }
