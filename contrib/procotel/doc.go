@@ -17,13 +17,14 @@
 // own spans, such as one for a model's answer, are its parents if they are in the
 // context.
 //
-// [Telemetry.Host] makes a span named "process" for each process that a Start begins.
+// [Telemetry.Host] makes a span for each process that a Start begins, by the conventions
+// for clients of command-line programs: its kind is CLIENT, and it is named after the
+// program that runs the command, such as bash, because a model chooses the command.
 // Its parent is the span in the context of that Start. It begins and ends with the
 // process, often long after the call has ended. It has an event "detached" when the
-// command's shell has exited and other processes live on. Its status is an error if the
-// process was killed by a signal that no call of Signal sent, or because memory ran out.
-// An end on request is no error, and neither is the end of the manager or an exit code
-// alone: grep exits with 1 to say that nothing matches. A Start that is refused is a span
+// command's shell has exited and other processes live on. If the exit code is not 0, it
+// has an error.type, and its status is an error unless the process was ended on request
+// or with the manager. A Start that is refused is a span
 // that ends at once, with an error. A Start that finds its process by the ID makes none.
 // If the program dies, the spans of living processes are lost with it.
 //
@@ -36,8 +37,8 @@
 //	err := http.Serve(listener, procotel.Handler(handler))                                   // there
 //
 // A request over NATS has the same header, so [Handler] goes around the handler that
-// procnats.Serve serves. The machine that runs the commands makes the spans of its
-// processes: put Host around its manager, behind the handler. A command finds the context
+// procnats.Serve serves. Put Host around the manager of the machine that runs the
+// commands, behind the handler, or around the client. A command finds the context
 // in its variables TRACEPARENT and TRACESTATE, so that a build or a test with
 // OpenTelemetry continues the trace. These two variables are not compared when an ID is
 // used again.
@@ -48,23 +49,27 @@
 // or exited), gen_ai.conversation.id, which is the chat's, process.pid, process.exit.code,
 // toolproc.process.signal, toolproc.process.ended_by (a [procmgr.Cause]),
 // toolproc.process.oom and toolproc.process.background, each if it is known. The span of a
-// process also has toolproc.output.bytes, the number of bytes printed, and
+// call also has gen_ai.tool.description, if [Telemetry.Tools] was called. The span of a
+// process also has process.executable.name, toolproc.output.bytes, the number of bytes printed, and
 // toolproc.output.omitted_bytes, how many of them an answer of the default length leaves
 // out. toolproc.unfinished says that Close came before the end. error.type is tool_error,
-// the signal that killed a process, oom, or the kind of a refusal: limit, invalid,
+// the signal that ended a process, its exit code, oom, lost, or the kind of a refusal: limit, invalid,
 // conflict, closed, refused, not_ready, unknown, unsupported, canceled, timeout or other.
 //
 // # Metrics
 //
-// [Telemetry.LocalMetrics] has toolproc.process.starts, toolproc.process.refusals by
-// reason, toolproc.process.duration in seconds by ended_by, and toolproc.output in bytes.
-// [Telemetry.Host] has toolproc.process.living by state, toolproc.wait.duration in
+// [Telemetry.Call] has gen_ai.execute_tool.duration in seconds by gen_ai.tool.name, which
+// is _OTHER for a tool that is not known.
+// [Telemetry.Host] has, of what is started through it, toolproc.process.starts,
+// toolproc.process.refusals by reason and toolproc.process.duration in seconds by
+// ended_by. It also has toolproc.process.living by state, toolproc.wait.duration in
 // seconds of each call that may wait, toolproc.output.omitted, the bytes left out of
 // answers, and toolproc.kill.survived, the kills that left something alive.
+// [Telemetry.LocalMetrics] has toolproc.output in bytes.
 //
 // # Privacy
 //
 // No span and no metric has a command, its output, its directory, the value of a
 // variable, or the text of an error, which may quote them. [Options.Commands] adds the
-// command, and nothing else.
+// command, and [Options.Content] the arguments and the results of calls.
 package procotel

@@ -44,11 +44,14 @@ func ExampleNew() {
 		log.Print(err)
 	}
 	telemetry.Close()
-	byName := make(map[string]tracetest.SpanStub)
+	var tool, process tracetest.SpanStub
 	for _, s := range spans.GetSpans() {
-		byName[s.Name] = s
+		if s.Name == "execute_tool execute" {
+			tool = s
+		} else {
+			process = s // it is named after the shell
+		}
 	}
-	tool, process := byName["execute_tool execute"], byName["process"]
 	fmt.Println(process.Parent.SpanID() == tool.SpanContext.SpanID())
 	for _, a := range process.Attributes {
 		if a.Key == "process.exit.code" {

@@ -6,38 +6,58 @@ import (
 	"errors"
 	"maps"
 	"math"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// Host returns a Host that does the same as h, and makes a span for each process that is
-// started through it. Put it around the Host that runs the commands, on their machine.
-// A collection of the metrics asks h for the number of its processes.
+// Host returns a Host that does the same as h, makes a span for each process that is
+// started through it, and measures it. h may be of any kind, such as a keeper or a client
+// of another machine. A collection of the metrics asks h for the number of its processes.
 func (t *Telemetry) Host(h procmgr.Host) procmgr.Host {
 	t.mu.Lock()
 	t.hosts = append(t.hosts, h)
 	t.mu.Unlock()
-	return procmgr.WrapHost(h, func(_ string, m procmgr.Manager) procmgr.Manager { return &manager{t: t, m: m} })
+	shell := new(atomic.Value)
+	return procmgr.WrapHost(h, func(_ string, m procmgr.Manager) procmgr.Manager { return &manager{t: t, m: m, shell: shell} })
 }
 
 // A manager makes the spans of what is started through it.
 type manager struct {
 	procmgr.Unsupported
 
-	t *Telemetry
-	m procmgr.Manager
+	t     *Telemetry
+	m     procmgr.Manager
+	shell *atomic.Value // the name of the program that runs commands, once it is known
+}
+
+// program returns the name of the program that runs commands.
+func (m *manager) program(ctx context.Context) string {
+	if name, ok := m.shell.Load().(string); ok {
+		return name
+	}
+	d, err := m.m.Describe(ctx)
+	name := cmp.Or(d.Shell, "shell")
+	if err == nil {
+		m.shell.Store(name)
+	}
+	return name
 }
 
 // Start starts a command in a span of its own.
 func (m *manager) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
-	ctx, span := m.t.tracer.Start(ctx, "process")
+	name := m.program(ctx)
+	ctx, span := m.t.tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient),
+		trace.WithAttributes(attribute.String("process.executable.name", name)))
 	if m.t.opts.Commands {
 		span.SetAttributes(attribute.String("process.command_line", clip(req.Command, maxCommand)))
 	}
@@ -59,19 +79,20 @@ func (m *manager) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.
 	began := time.Now()
 	out, err := m.m.Start(ctx, req)
 	m.told(ctx, began, req.Wait, &out)
-	if !span.IsRecording() {
-		return out, err
-	}
 	switch {
 	case out.Attached:
 		// The process has the span of the Start that began it. This one is never ended,
 		// and so it is never told.
 	case err != nil && out.Process.ID == "" && !errors.Is(err, procmgr.ErrUnknown):
+		m.t.instruments.refusals.Add(ctx, 1, metric.WithAttributes(attribute.String("reason", reason(err))))
 		span.SetAttributes(attribute.String("toolproc.process.id", req.ID))
 		fail(span, err)
 		span.End()
 	default:
 		w := &watcher{t: m.t, m: m.m, span: span, id: req.ID}
+		if err == nil {
+			w.begun()
+		}
 		if !m.t.watch(w.run) {
 			w.finish(&out, "closed")
 		}
@@ -138,6 +159,16 @@ type watcher struct {
 	m    procmgr.Manager
 	span trace.Span
 	id   string
+
+	counted bool // as a start
+}
+
+// begun counts the start, once it is known that the process has begun.
+func (w *watcher) begun() {
+	if !w.counted {
+		w.counted = true
+		w.t.instruments.starts.Add(context.Background(), 1)
+	}
 }
 
 // again is how long a watcher waits before it asks again after a wait without a change.
@@ -159,12 +190,17 @@ func (w *watcher) run() {
 			w.span.End()
 			return
 		case out.Process.State == procmgr.Exited:
+			w.begun()
+			w.t.instruments.ran.Record(context.Background(), out.Process.Elapsed.Seconds(),
+				metric.WithAttributes(attribute.String("ended_by", string(out.Process.EndedBy))))
 			w.finish(&out, "")
 			return
 		case out.Process.State != known:
 			known = out.Process.State
+			w.begun()
 			w.span.AddEvent(string(known))
 		default: // a server that is about to end cuts its waits short
+			w.begun()
 			select {
 			case <-w.t.ctx.Done():
 			case <-time.After(again):
@@ -176,6 +212,9 @@ func (w *watcher) run() {
 // finish ends the span with the facts of the process. unfinished says why it has not
 // ended, "" if it has.
 func (w *watcher) finish(out *procmgr.Output, unfinished string) {
+	if !w.span.IsRecording() {
+		return
+	}
 	p := &out.Process
 	w.span.SetAttributes(about(p)...)
 	w.span.SetAttributes(attribute.Int64("toolproc.output.bytes", out.Next))
@@ -184,9 +223,11 @@ func (w *watcher) finish(out *procmgr.Output, unfinished string) {
 		w.span.End()
 		return
 	}
-	if kind := killed(p); kind != "" {
+	if kind := failure(p); kind != "" {
 		w.span.SetAttributes(attribute.String("error.type", kind))
-		w.span.SetStatus(codes.Error, kind)
+		if p.EndedBy != procmgr.CauseRequest && p.EndedBy != procmgr.CauseShutdown {
+			w.span.SetStatus(codes.Error, kind)
+		}
 	}
 	// The default limit bounds what is read: a log may have all of it.
 	whole, err := w.m.Output(context.WithoutCancel(w.t.ctx), w.id, procmgr.OutputRequest{})
@@ -204,14 +245,19 @@ func (w *watcher) finish(out *procmgr.Output, unfinished string) {
 	}
 }
 
-// killed returns what killed a process without a request to end it: a signal, or "oom"
-// for the kernel's out-of-memory killer. It returns "" for any other end.
-func killed(p *procmgr.Process) string {
+// failure returns the error.type of a process: "oom" for the kernel's out-of-memory
+// killer, "lost" if it has no exit code, the signal that ended it, or its exit code. It
+// returns "" if that is 0.
+func failure(p *procmgr.Process) string {
 	switch {
 	case p.OOM:
 		return "oom"
-	case p.EndedBy == procmgr.CauseSignal:
-		return cmp.Or(p.Signal, "signal")
+	case p.Signal != "":
+		return p.Signal
+	case p.ExitCode == nil:
+		return string(procmgr.CauseLost)
+	case *p.ExitCode != 0:
+		return strconv.Itoa(*p.ExitCode)
 	}
 	return ""
 }

@@ -3,7 +3,6 @@ package procotel
 import (
 	"context"
 	"errors"
-	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
@@ -15,7 +14,7 @@ import (
 // The instruments. One that the provider does not collect costs next to nothing.
 type instruments struct {
 	starts, refusals, output, omitted, survived metric.Int64Counter
-	ran, waited                                 metric.Float64Histogram
+	ran, waited, called                         metric.Float64Histogram
 	living                                      metric.Int64ObservableUpDownCounter
 }
 
@@ -44,25 +43,18 @@ func newInstruments(meter metric.Meter) (instruments, error) {
 		survived: count("toolproc.kill.survived", "{kill}", "Kills after which something was still alive"),
 		ran:      seconds("toolproc.process.duration", "How long processes ran, by what ended them"),
 		waited:   seconds("toolproc.wait.duration", "How long callers waited"),
+		called:   seconds("gen_ai.execute_tool.duration", "How long calls of tools took"),
 		living:   living,
 	}
 	return all, errors.Join(failed, err)
 }
 
-// LocalMetrics returns functions for the field Metrics of proclocal.Options. What callers
-// wait for and read is measured by Host, which itself waits for each end.
+// LocalMetrics returns a function for the field Metrics of proclocal.Options, which counts
+// output as it is printed. Host measures everything else, also with a Host of another
+// kind.
 func (t *Telemetry) LocalMetrics() *proclocal.Metrics {
-	ctx := context.Background() // no measurement belongs to a span
-	i := &t.instruments
 	return &proclocal.Metrics{
-		Started: func() { i.starts.Add(ctx, 1) },
-		Refused: func(err error) {
-			i.refusals.Add(ctx, 1, metric.WithAttributes(attribute.String("reason", reason(err))))
-		},
-		Exited: func(cause procmgr.Cause, d time.Duration) {
-			i.ran.Record(ctx, d.Seconds(), metric.WithAttributes(attribute.String("ended_by", string(cause))))
-		},
-		Output: func(bytes int) { i.output.Add(ctx, int64(bytes)) },
+		Output: func(bytes int) { t.instruments.output.Add(context.Background(), int64(bytes)) }, // it belongs to no span
 	}
 }
 

@@ -3,6 +3,7 @@ package procotel_test
 import (
 	"context"
 	"fmt"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -13,10 +14,13 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	sdk "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/trace/noop"
 	"golang.org/x/xerrors"
 
+	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/contrib/procotel"
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
@@ -52,6 +56,40 @@ func (stubborn) Signal(context.Context, string, procmgr.Signal) error {
 	return xerrors.New("p1 is still alive: pid 7 in a state that no signal reaches")
 }
 
+// Starts, refusals and durations are measured for a Host that has no metrics of its own,
+// such as a client, also if no span is recorded.
+func TestMetricsOfAClient(t *testing.T) {
+	t.Parallel()
+	reader := sdk.NewManualReader()
+	telemetry, err := procotel.New(&procotel.Options{MeterProvider: sdk.NewMeterProvider(sdk.WithReader(reader)), TracerProvider: noop.NewTracerProvider()})
+	require.NoError(t, err)
+	defer telemetry.Close()
+	local, err := proclocal.New(&proclocal.Options{MaxRunning: 1})
+	require.NoError(t, err)
+	defer func() { _ = local.Close() }()
+	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{Token: "t"})
+	require.NoError(t, err)
+	server := httptest.NewServer(handler)
+	defer server.Close()
+	client, err := prochttp.NewClient(server.URL, &prochttp.ClientOptions{Token: "t"})
+	require.NoError(t, err)
+	defer func() { _ = client.Close() }()
+	chat := telemetry.Host(client).Chat("a")
+	req := procmgr.StartRequest{ID: "x", Command: "exec sleep 1000"}
+	for range 2 { // the second one attaches
+		_, err = chat.Start(t.Context(), req)
+		require.NoError(t, err)
+	}
+	_, err = chat.Start(t.Context(), procmgr.StartRequest{Command: "true"})
+	require.ErrorIs(t, err, procmgr.ErrLimit)
+	require.NoError(t, chat.Signal(t.Context(), "x", procmgr.Kill))
+	require.EventuallyWithT(t, func(t *assert.CollectT) {
+		require.Subset(t, collect(t, reader), []string{
+			"toolproc.process.duration ended_by=request 1 times", "toolproc.process.refusals reason=limit 1", "toolproc.process.starts 1",
+		})
+	}, 30*time.Second, time.Millisecond)
+}
+
 // Every instrument gets the measurements of a Local.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
@@ -76,8 +114,14 @@ func TestMetrics(t *testing.T) {
 	require.ErrorIs(t, err, procmgr.ErrInvalid)
 	require.Error(t, telemetry.Host(stubborn{local}).Signal(t.Context(), "p1", procmgr.Kill))
 	require.ErrorIs(t, host.Signal(t.Context(), "p1", procmgr.Kill), procmgr.ErrNotFound)
+	set := toolset.New(toolset.Static(host), &toolset.Options{Intercept: telemetry.Call})
+	for _, name := range []string{"process_list", "made_up", "also_made_up"} {
+		set.Call(t.Context(), toolset.Call{Name: name, Arguments: []byte("{}")})
+	}
 
 	want := []string{
+		"gen_ai.execute_tool.duration error.type=tool_error,gen_ai.operation.name=execute_tool,gen_ai.tool.name=_OTHER 2 times",
+		"gen_ai.execute_tool.duration gen_ai.operation.name=execute_tool,gen_ai.tool.name=process_list 1 times",
 		"toolproc.kill.survived 1",
 		"toolproc.output 108894",
 		fmt.Sprint("toolproc.output.omitted ", out.Truncated.OmittedBytes),

@@ -20,7 +20,7 @@ func TestReadme(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, string(out), `"output":"it runs\n"`)
-	calls, processes := r.called("page", "execute_tool execute"), r.called("page", "process")
+	calls, processes := r.called("page", "execute_tool execute"), r.processes("page")
 	require.Len(t, calls, 1)
 	require.Len(t, processes, 1)
 	require.Equal(t, calls[0].SpanId, processes[0].ParentSpanId)

@@ -3,6 +3,8 @@ package procotel
 import (
 	"context"
 	"net/http"
+	"os"
+	"strings"
 	"sync"
 
 	"go.opentelemetry.io/otel"
@@ -26,6 +28,11 @@ type Options struct {
 	// Commands adds the command to the span of each process, as the attribute
 	// process.command_line, at most 4 KiB of it. A command may have a secret in it.
 	Commands bool
+	// Content adds the arguments and the result of a call to its span, as
+	// gen_ai.tool.call.arguments and gen_ai.tool.call.result, at most 64 KiB of each.
+	// Values of this program's variables that look like secrets are masked, in addition
+	// to what the manager masks in output.
+	Content bool
 }
 
 // A Telemetry makes spans and measurements. It is safe for concurrent use.
@@ -33,13 +40,15 @@ type Telemetry struct {
 	opts        Options
 	tracer      trace.Tracer
 	instruments instruments
+	masks       *strings.Replacer // for Options.Content
 
 	ctx   context.Context // ends with Close
 	end   context.CancelFunc
 	mu    sync.Mutex
 	done  bool // Close was called
 	hosts []procmgr.Host
-	busy  sync.WaitGroup // the spans of processes that live
+	tools map[string]string // the descriptions of the tools that are known
+	busy  sync.WaitGroup    // the spans of processes that live
 
 	counting metric.Registration // that asks the hosts
 }
@@ -47,7 +56,10 @@ type Telemetry struct {
 // New makes a Telemetry. opts may be nil. It fails if a provider cannot make an
 // instrument.
 func New(opts *Options) (*Telemetry, error) {
-	t := &Telemetry{}
+	t := &Telemetry{tools: make(map[string]string)}
+	for _, name := range usualTools {
+		t.tools[name] = ""
+	}
 	if opts != nil {
 		t.opts = *opts
 	}
@@ -66,6 +78,7 @@ func New(opts *Options) (*Telemetry, error) {
 	if t.counting, err = meter.RegisterCallback(t.count, t.instruments.living); err != nil {
 		return nil, xerrors.Errorf("procotel: new: %w", err)
 	}
+	t.masks = masks(os.Environ())
 	t.ctx, t.end = context.WithCancel(context.Background())
 	return t, nil
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -104,6 +105,16 @@ func (r *receiver) called(service, name string) (all []span) {
 	return all
 }
 
+// processes returns the spans of processes from one program, which are named after the
+// shell.
+func (r *receiver) processes(service string) []span {
+	shell := "bash"
+	if _, err := exec.LookPath(shell); err != nil {
+		shell = "sh"
+	}
+	return r.called(service, shell)
+}
+
 // program returns a Telemetry that sends its spans to a receiver as a program would, and
 // what sends them.
 func program(t *testing.T, r *receiver, name string, opts procotel.Options) (*procotel.Telemetry, *sdktrace.TracerProvider) {
@@ -160,13 +171,13 @@ func TestOneTraceOverTwoMachines(t *testing.T) {
 	res = call("exec sleep 1000 # "+secret, true)
 	require.False(t, res.IsError, res.Content)
 	turn.End()
-	require.Eventually(t, func() bool { return len(r.called("machine", "process")) == 1 }, 30*time.Second, time.Millisecond, "the first one ends by itself")
+	require.Eventually(t, func() bool { return len(r.processes("machine")) == 1 }, 30*time.Second, time.Millisecond, "the first one ends by itself")
 	require.NoError(t, local.Close()) // which ends the second one
 	there.Close()
 
 	tools := r.called("agent", "execute_tool execute")
 	require.Len(t, tools, 2)
-	processes := r.called("machine", "process")
+	processes := r.processes("machine")
 	require.Len(t, processes, 2)
 	require.Len(t, r.called("agent", "turn"), 1)
 	trace := turn.SpanContext().TraceID()
@@ -190,8 +201,10 @@ func TestOneTraceOverTwoMachines(t *testing.T) {
 	require.Equal(t, map[string]any{
 		"gen_ai.conversation.id": "chat 1", "toolproc.process.id": first.Process.ID, "toolproc.process.state": "exited",
 		"process.pid": int64(first.Process.PID), "process.exit.code": int64(3), "toolproc.process.ended_by": "exit",
+		"process.executable.name": processes[0].Name, "error.type": "3",
 		"toolproc.output.bytes": int64(len(printed) + len(secret) + len("late") + 3), "toolproc.output.omitted_bytes": int64(0),
 	}, processes[0].attributes())
+	require.Equal(t, tracepb.Span_SPAN_KIND_CLIENT, processes[0].Kind)
 	require.Len(t, processes[0].Events, 1)
 	require.Equal(t, "detached", processes[0].Events[0].Name)
 	require.Greater(t, processes[0].EndTimeUnixNano-processes[0].StartTimeUnixNano, uint64(250*time.Millisecond))
@@ -229,7 +242,7 @@ func TestRefusedAndAttached(t *testing.T) {
 	require.NoError(t, local.Close())
 	telemetry.Close()
 
-	all := r.called("p", "process")
+	all := r.processes("p")
 	require.Len(t, all, 2)
 	require.Equal(t, "limit", all[0].attributes()["error.type"])
 	require.Equal(t, tracepb.Status_STATUS_CODE_ERROR, all[0].Status.Code)
@@ -238,7 +251,8 @@ func TestRefusedAndAttached(t *testing.T) {
 	require.Equal(t, "exec sleep 1000", all[1].attributes()["process.command_line"])
 }
 
-// The span of a process has an error if the process was killed without a request.
+// The span of a process has an error.type if its exit code is not 0, and an error unless it
+// was ended on request.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t)
@@ -260,14 +274,14 @@ func TestKilled(t *testing.T) {
 	}
 	require.NoError(t, local.Close())
 	telemetry.Close()
-	all := r.called("p", "process")
+	all := r.processes("p")
 	require.Len(t, all, 6)
 	for _, s := range all {
 		attributes := s.attributes()
 		id := attributes["toolproc.process.id"].(string)
-		want, failed := map[string]any{"killed": "SIGKILL", "segv": "SIGSEGV"}[id]
+		want := map[string]any{"killed": "SIGKILL", "segv": "SIGSEGV", "asked": "SIGKILL", "shutdown": "SIGTERM", "exit": "3"}[id]
 		require.Equal(t, want, attributes["error.type"], id)
-		require.Equal(t, failed, s.Status.GetCode() == tracepb.Status_STATUS_CODE_ERROR, id)
+		require.Equal(t, want != nil && id != "asked" && id != "shutdown", s.Status.GetCode() == tracepb.Status_STATUS_CODE_ERROR, id)
 	}
 }
 
@@ -285,7 +299,7 @@ func TestCloseWhileItRuns(t *testing.T) {
 		require.NoError(t, err)
 		telemetry.Close()
 	}
-	all := r.called("p", "process")
+	all := r.processes("p")
 	require.Len(t, all, 2)
 	for _, s := range all {
 		require.Equal(t, "closed", s.attributes()["toolproc.unfinished"])
@@ -311,7 +325,7 @@ func omitted(t *testing.T, opts proclocal.Options) {
 	require.NoError(t, err)
 	require.NoError(t, local.Close())
 	telemetry.Close()
-	all := r.called("p", "process")
+	all := r.processes("p")
 	require.Len(t, all, 1)
 	require.Equal(t, out.Next, all[0].attributes()["toolproc.output.bytes"])
 	require.Equal(t, out.Truncated.OmittedBytes, all[0].attributes()["toolproc.output.omitted_bytes"])
@@ -338,4 +352,32 @@ func TestToolErrors(t *testing.T) {
 	well := r.called("p", "execute_tool execute")
 	require.Len(t, well, 1)
 	require.Equal(t, tracepb.Status_STATUS_CODE_UNSET, well[0].Status.Code)
+}
+
+// With Content, a span has what the model has sent and read, without this program's
+// secrets.
+func TestContent(t *testing.T) {
+	const value = "zwrHqMpkTgUzcVwdPfLs8x2n"
+	t.Setenv("API_TOKEN", value)
+	for _, content := range []bool{false, true} {
+		r := newReceiver(t)
+		telemetry, _ := program(t, r, "p", procotel.Options{Content: content})
+		local, err := proclocal.New(nil)
+		require.NoError(t, err)
+		set := toolset.New(toolset.Static(local), &toolset.Options{Intercept: telemetry.Call})
+		set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"command":"echo hi ` + value + `"}`)})
+		require.NoError(t, local.Close())
+		telemetry.Tools([]toolset.Definition{{Name: "process_list", Description: "Lists."}})
+		set.Call(t.Context(), toolset.Call{Name: "process_list"})
+		require.Equal(t, "Lists.", r.called("p", "execute_tool process_list")[0].attributes()["gen_ai.tool.description"])
+		got := r.called("p", "execute_tool execute")[0].attributes()
+		require.NotContains(t, r.raw.String(), value)
+		if content {
+			require.Equal(t, `{"command":"echo hi [withheld: API_TOKEN]"}`, got["gen_ai.tool.call.arguments"])
+			require.Contains(t, got["gen_ai.tool.call.result"], `hi [withheld: API_TOKEN]`)
+		} else {
+			require.NotContains(t, got, "gen_ai.tool.call.arguments")
+			require.NotContains(t, r.raw.String(), "echo")
+		}
+	}
 }
