@@ -123,7 +123,8 @@ func (k *kit) await(ctx context.Context, c Call, m procmgr.Manager, id string, r
 func (r *run) begin(ctx context.Context) (procmgr.Output, error) {
 	opts, req := &r.kit.opts, r.req
 	if !r.call.IssuedAt.IsZero() {
-		req.Age = max(time.Since(r.call.IssuedAt), 0)
+		// By the wall clock, which goes on while the machine is suspended.
+		req.Age = max(time.Since(r.call.IssuedAt.Round(0)), 0)
 	}
 	if opts.OnOutput == nil && opts.OnWait == nil {
 		return r.m.Start(ctx, req)

@@ -114,7 +114,8 @@ func TestMetrics(t *testing.T) {
 	require.ErrorIs(t, err, procmgr.ErrInvalid)
 	require.Error(t, telemetry.Host(stubborn{local}).Signal(t.Context(), "p1", procmgr.Kill))
 	require.ErrorIs(t, host.Signal(t.Context(), "p1", procmgr.Kill), procmgr.ErrNotFound)
-	set := toolset.New(toolset.Static(host), &toolset.Options{Intercept: telemetry.Call})
+	set, err := toolset.New(toolset.Static(host), &toolset.Options{Intercept: telemetry.Call})
+	require.NoError(t, err)
 	for _, name := range []string{"process_list", "made_up", "also_made_up"} {
 		set.Call(t.Context(), toolset.Call{Name: name, Arguments: []byte("{}")})
 	}
