@@ -23,6 +23,8 @@ type inFlight struct {
 	// starts says that it is a call of execute, which ends its process if its context
 	// is canceled, unless the process is in the background.
 	starts, background bool
+	// chosen says that the host has chosen the ID, so that another chat may have it too.
+	chosen bool
 
 	cancel context.CancelCauseFunc
 	done   chan struct{} // closed when the call has done its work
@@ -73,11 +75,12 @@ func (s *Set) Stop(ctx context.Context) ([]procmgr.Process, error) {
 	if err != nil {
 		return nil, xerrors.Errorf("toolset: stop: %w", err)
 	}
-	page, listErr := m.List(ctx, procmgr.ListRequest{State: procmgr.Running})
-	chat := ""
-	if _, host := m.(procmgr.Host); !host && len(page.Processes) > 0 {
-		chat = page.Processes[0].ChatID
-	}
+	var page procmgr.ListPage
+	listErr := survive(func() (err error) {
+		page, err = m.List(ctx, procmgr.ListRequest{State: procmgr.Running})
+		return err
+	})
+	chat := chatOf(m, page.Processes)
 	var (
 		ids   []string
 		owner = make(map[string]*inFlight)
@@ -89,7 +92,11 @@ func (s *Set) Stop(ctx context.Context) ([]procmgr.Process, error) {
 			owner[p.ID] = nil
 		}
 	}
-	for _, c := range s.inFlight.of(ctx, m, chat) {
+	calls, maybe := s.inFlight.of(ctx, m, chat)
+	for _, c := range maybe {
+		ids = append(ids, c.id) // if it is of this chat, it will not start
+	}
+	for _, c := range calls {
 		c.cancel(errStopped)
 		if !c.starts || c.background {
 			rest = append(rest, c)
@@ -129,6 +136,20 @@ func (s *Set) Stop(ctx context.Context) ([]procmgr.Process, error) {
 	return ended, nil
 }
 
+// chatOf returns the chat of a Manager that shows processes. It is "" for a host, also one
+// that a guard hides.
+func chatOf(m procmgr.Manager, shown []procmgr.Process) (chat string) {
+	if _, host := m.(procmgr.Host); host || len(shown) == 0 {
+		return ""
+	}
+	for _, p := range shown {
+		if p.ChatID != shown[0].ChatID {
+			return ""
+		}
+	}
+	return shown[0].ChatID
+}
+
 // end ends a process, and returns how it is then. If it had not started, its ID is spent,
 // and there is none.
 func (s *Set) end(ctx context.Context, m procmgr.Manager, id string) (procmgr.Process, error) {
@@ -153,35 +174,41 @@ func (s *Set) end(ctx context.Context, m procmgr.Manager, id string) (procmgr.Pr
 }
 
 // of returns the calls of a chat: the calls by its Manager m, or by another one that
-// shows a process of that chat.
-func (cs *calls) of(ctx context.Context, m procmgr.Manager, chat string) (found []*inFlight) {
+// shows a process of that chat. Of a call that is starting it may be unknown. If its ID
+// is random, it is in maybe: to spend the ID in another chat does no harm.
+func (cs *calls) of(ctx context.Context, m procmgr.Manager, chat string) (found, maybe []*inFlight) {
 	var (
 		asked sync.WaitGroup // the goroutines of this call; Wait below waits for all
-		mu    sync.Mutex     // guards found
+		mu    sync.Mutex     // guards found and maybe
 	)
 	cs.mu.Lock()
 	for c := range cs.all {
 		asked.Go(func() {
 			same := reflect.ValueOf(c.m).Comparable() && reflect.ValueOf(m).Comparable() && c.m == m
-			if !same && chat != "" {
+			unknown := false
+			if !same {
 				ctx, cancel := context.WithTimeout(ctx, stopGrace)
 				defer cancel()
 				_ = survive(func() error {
 					out, err := c.m.Output(ctx, c.id, procmgr.OutputRequest{From: atEnd})
-					same = err == nil && out.Process.ChatID == chat
+					same = err == nil && chat != "" && out.Process.ChatID == chat
+					unknown = c.starts && !c.chosen && errors.Is(err, procmgr.ErrNotFound)
 					return nil
 				})
 			}
-			if same {
-				mu.Lock()
-				defer mu.Unlock()
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case same:
 				found = append(found, c)
+			case unknown:
+				maybe = append(maybe, c)
 			}
 		})
 	}
 	cs.mu.Unlock()
 	asked.Wait()
-	return found
+	return found, maybe
 }
 
 // wait waits until the call has done its work, for a time at most.

@@ -16,6 +16,9 @@ import (
 	"github.com/toolproc/toolproc/procmgr/proctest"
 )
 
+// A guarded Manager is no Host, and differs from any other one.
+type guarded struct{ procmgr.Manager }
+
 // stubborn is a command of a Script that does not end when it is asked to.
 func stubborn(c *proctest.Command) int {
 	c.Sleep(time.Hour)
@@ -36,10 +39,11 @@ func TestStopEndsTheForeground(t *testing.T) {
 		}, "a", "b"},
 		{"a Manager anew at each call", func(s *proctest.Script) toolset.Resolver {
 			return func(ctx context.Context) (procmgr.Manager, error) {
-				return &waiter{Manager: s.Chat(ctx.Value(chatKey{}).(string))}, nil
+				return &guarded{s.Chat(ctx.Value(chatKey{}).(string))}, nil
 			}
 		}, "a", "b"},
 		{"a host", func(s *proctest.Script) toolset.Resolver { return toolset.Static(s) }, "", "a"},
+		{"a host behind a guard", func(s *proctest.Script) toolset.Resolver { return toolset.Static(&guarded{s}) }, "", "a"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -105,15 +109,18 @@ func TestStopOfAStart(t *testing.T) {
 		name, arguments string
 		signal, output  error // the answers of the manager
 		deaf            bool  // Start does not look at its context
+		anew            bool  // each call has a Manager of its own
 		signals         []procmgr.Signal
 		want            string
 	}{
-		{"foreground", `{"command":"x"}`, procmgr.ErrNotFound, procmgr.ErrNotFound, false,
+		{"foreground", `{"command":"x"}`, procmgr.ErrNotFound, procmgr.ErrNotFound, false, false,
 			[]procmgr.Signal{"terminate", "terminate"}, "stopped by the user; the command was not started"},
-		{"background", `{"command":"x","run_in_background":true}`, procmgr.ErrNotFound, procmgr.ErrNotFound, false,
+		{"background", `{"command":"x","run_in_background":true}`, procmgr.ErrNotFound, procmgr.ErrNotFound, false, false,
 			[]procmgr.Signal{"terminate"}, "stopped by the user; the command was not started"},
-		{"deaf", `{"command":"x"}`, nil, nil, true,
+		{"deaf", `{"command":"x"}`, nil, nil, true, false,
 			[]procmgr.Signal{"terminate", "terminate"}, "stopped by the user; the command was stopped"},
+		{"of a Manager of its own", `{"command":"x"}`, procmgr.ErrNotFound, procmgr.ErrNotFound, true, true,
+			[]procmgr.Signal{"terminate"}, "one that was stopped before it began"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -123,6 +130,9 @@ func TestStopOfAStart(t *testing.T) {
 					start: func(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
 						if tt.deaf {
 							<-sent
+							if tt.anew {
+								return procmgr.Output{}, procmgr.ErrConflict // the signal has spent the ID
+							}
 							return running(req.ID, ""), nil
 						}
 						<-ctx.Done()
@@ -136,7 +146,12 @@ func TestStopOfAStart(t *testing.T) {
 						return tt.signal
 					},
 				}
-				set := newSet(toolset.Static(m), nil)
+				set := newSet(func(context.Context) (procmgr.Manager, error) {
+					if tt.anew {
+						return &guarded{m}, nil
+					}
+					return m, nil
+				}, nil)
 				var calls sync.WaitGroup
 				var res toolset.Result
 				calls.Go(func() { res = set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(tt.arguments)}) })
@@ -144,8 +159,8 @@ func TestStopOfAStart(t *testing.T) {
 				ended, err := set.Stop(t.Context())
 				require.NoError(t, err)
 				calls.Wait()
-				require.Equal(t, tt.deaf, len(ended) > 0)
-				require.Equal(t, tt.want, res.Report.Error)
+				require.Equal(t, tt.deaf && !tt.anew, len(ended) > 0)
+				require.Contains(t, res.Report.Error, tt.want)
 				require.Equal(t, tt.signals, m.signals)
 			})
 		})
