@@ -52,18 +52,29 @@ func (k *kit) failed(c Call, id, did string, err error) (res report, ok bool) {
 
 // manager calls the resolver. If ok is false, the report says why.
 func (k *kit) manager(ctx context.Context) (m procmgr.Manager, res report, ok bool) {
-	m, err := k.managers(ctx)
+	m, err := k.resolve(ctx)
 	switch {
+	case err == errNoManager:
+		return nil, refuse("there is no process manager for this chat, so nothing was done; tell the user"), false
 	case err != nil && ctx.Err() != nil:
 		return nil, k.canceled(ctx, "nothing was done", nil, ""), false
 	case never(err):
 		return nil, denied("done", err), false
 	case err != nil:
 		return nil, refuse("no process manager is available, nothing was done: %s. Try again, and tell the user if that fails too", words(err)), false
-	case isNil(m):
-		return nil, refuse("there is no process manager for this chat, so nothing was done; tell the user"), false
 	}
 	return m, report{}, true
+}
+
+var errNoManager = errors.New("there is no process manager for this chat")
+
+// resolve calls the resolver. If it returns a nil Manager, the error is errNoManager.
+func (k *kit) resolve(ctx context.Context) (procmgr.Manager, error) {
+	m, err := k.managers(ctx)
+	if err == nil && isNil(m) {
+		return nil, errNoManager
+	}
+	return m, err
 }
 
 // isNil reports whether m is nil or a nil pointer. A Resolver returns the latter if it
@@ -181,7 +192,7 @@ func (ms *machines) forDefinitions(manager Resolver) machine {
 		go func() {
 			defer cancel()
 			_ = survive(func() error { // if the resolver panics, the next call of a tool reports it
-				if m, err := manager(ctx); err == nil && !isNil(m) {
+				if m, err := manager(ctx); err == nil {
 					ms.describe(ctx, m)
 				}
 				return nil

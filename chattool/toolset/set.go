@@ -66,7 +66,7 @@ func New(managers Resolver, opts *Options) (*Set, error) {
 	s.names = own
 	s.opts.Names = nil
 	s.streams.open, s.streams.end = context.WithCancel(context.Background())
-	s.ledger.Managers, s.ledger.SetID, s.ledger.OutputTool = managers, procmgr.NewID(), s.names.output
+	s.ledger.Managers, s.ledger.SetID, s.ledger.OutputTool = s.resolve, procmgr.NewID(), s.names.output
 	s.machines.shell = s.opts.Shell
 	s.page = writer{
 		Format:     s.opts.Format,
@@ -111,7 +111,7 @@ func New(managers Resolver, opts *Options) (*Set, error) {
 // The first call of Definitions asks a manager, for 2 s at most, and so does
 // each call of execute.
 func (s *Set) Definitions() []Definition {
-	machine := s.machines.forDefinitions(s.managers)
+	machine := s.machines.forDefinitions(s.resolve)
 	told := strings.NewReplacer(shellMark, spellShell(machine.Shell), rulesMark, spellRules(machine.Sandbox))
 	defs := make([]Definition, len(s.tools))
 	for i, t := range s.tools {

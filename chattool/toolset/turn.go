@@ -68,10 +68,7 @@ func (k *kit) enter(ctx context.Context, c inFlight) (_ context.Context, leave f
 // it, so it must not be the context of the turn if that has ended. Stop does not end a
 // loop: cancel the context of the turn after it, or the model goes on.
 func (s *Set) Stop(ctx context.Context) ([]procmgr.Process, error) {
-	m, err := s.managers(ctx)
-	if err == nil && isNil(m) {
-		err = errors.New("there is no process manager for this chat")
-	}
+	m, err := s.resolve(ctx)
 	if err != nil {
 		return nil, xerrors.Errorf("toolset: stop: %w", err)
 	}

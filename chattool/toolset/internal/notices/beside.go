@@ -39,7 +39,7 @@ func Same(ctx context.Context, m procmgr.Manager, p procmgr.Process) (same procm
 }
 
 var (
-	addressInUse = regexp.MustCompile(`(?i)address already in use|EADDRINUSE`)
+	addressInUse = regexp.MustCompile(`(?i)address already in use|EADDRINUSE|\bport \d+ is (already )?(in use|allocated)`)
 	portInLine   = regexp.MustCompile(`(?i)(?::|\bport\W{1,3})(\d{2,5})\b`)
 	number       = regexp.MustCompile(`\b\d{2,5}\b`)
 )

@@ -174,7 +174,7 @@ func (b *Inbox) Ack(told []procmgr.Process) (cursor string) {
 	if err == nil {
 		_, err = b.due(ctx)
 	}
-	if m, merr := b.ledger.manager(ctx); err == nil && merr == nil {
+	if m, merr := b.ledger.Managers(ctx); err == nil && merr == nil {
 		_, _, err = b.conversation(ctx, m)
 	}
 	l := b.ledger
@@ -226,7 +226,7 @@ func (b *Inbox) Wait(ctx context.Context) error {
 // latest returns the place behind all events that there are.
 func (b *Inbox) latest(ctx context.Context) (last place, err error) {
 	ctx = b.with(ctx)
-	m, err := b.ledger.manager(ctx)
+	m, err := b.ledger.Managers(ctx)
 	if err != nil {
 		return last, err
 	}
@@ -244,7 +244,7 @@ func (b *Inbox) latest(ctx context.Context) (last place, err error) {
 // one.
 func (b *Inbox) rest(ctx context.Context, after string) (string, error) {
 	ctx = b.with(ctx)
-	m, err := b.ledger.manager(ctx)
+	m, err := b.ledger.Managers(ctx)
 	if err != nil {
 		return after, err
 	}
@@ -272,7 +272,7 @@ func (b *Inbox) due(ctx context.Context) (bool, error) {
 	if from == nil && l.empty() {
 		return false, ctx.Err()
 	}
-	m, err := l.manager(ctx)
+	m, err := l.Managers(ctx)
 	if err != nil {
 		return false, err
 	}

@@ -39,7 +39,7 @@ const (
 // messages. What a model is to be told is computed from the ledger when it is
 // needed, so a result that shows an end also takes it out of every message.
 type Ledger struct {
-	// Managers returns the manager of a conversation.
+	// Managers returns the manager of a conversation, or an error.
 	Managers func(context.Context) (procmgr.Manager, error)
 	// SetID tells the cursors of this ledger from the cursors of another one.
 	SetID string
@@ -144,15 +144,6 @@ func (l *Ledger) conversation(m procmgr.Manager, chat string) Conversation {
 		return own
 	}
 	return ConversationOf(m, chat)
-}
-
-// manager returns the manager of a conversation.
-func (l *Ledger) manager(ctx context.Context) (procmgr.Manager, error) {
-	m, err := l.Managers(ctx)
-	if err == nil && m == nil {
-		err = errors.New("there is no process manager for this chat")
-	}
-	return m, err
 }
 
 // WatchFrom notes the place in the events from which on it is to be told what becomes
@@ -354,7 +345,7 @@ func (l *Ledger) Meanwhile(ctx context.Context, t *Turn, r View) (notices []stri
 	ctx, cancel := context.WithTimeout(ctx, lookLimit)
 	defer cancel()
 	if t.Manager == nil {
-		t.Manager, _ = l.manager(ctx)
+		t.Manager, _ = l.Managers(ctx)
 	}
 	if !t.known {
 		if t.who, t.known = l.of(t.Manager); !t.known {
