@@ -9,6 +9,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -168,7 +169,14 @@ func (o *output) String() string {
 // still runs at the end of the test, it is killed.
 func start(t *testing.T, dir string, env []string, name string, args ...string) *program {
 	t.Helper()
+	return startWith(t, dir, env, nil, name, args...)
+}
+
+// startWith is start with something on stdin.
+func startWith(t *testing.T, dir string, env []string, stdin io.Reader, name string, args ...string) *program {
+	t.Helper()
 	p := &program{Cmd: exec.CommandContext(t.Context(), name, args...), dir: dir}
+	p.Stdin = stdin
 	p.Dir, p.WaitDelay = dir, long
 	p.Env = append(os.Environ(), append([]string{"HOME=" + dir, "TMPDIR=" + dir}, env...)...)
 	p.Stdout, p.Stderr = &p.out, &p.err

@@ -264,35 +264,69 @@ func quickstartTranscript(t *testing.T, _ *pages, b block) {
 	}
 }
 
-// agent runs the agent with a scripted endpoint as its model.
+// agent runs the agent with a scripted endpoint as its model, whose calls have the
+// prompts as their arguments.
 func agent(t *testing.T, p *pages, _ block) {
-	serve := func(t *testing.T, dir, arguments string) *program {
-		url := endpoint(t, arguments)
-		return start(t, dir, []string{"OPENAI_API_KEY=the-key", "OPENAI_BASE_URL=" + url}, p.programs[agentBlock])
+	begin := func(t *testing.T, dir string, cut string) (*program, *os.File) {
+		stdin, prompts, err := os.Pipe()
+		require.NoError(t, err)
+		t.Cleanup(func() { stdin.Close(); prompts.Close() })
+		env := []string{"OPENAI_API_KEY=the-key", "OPENAI_BASE_URL=" + endpoint(t, cut)}
+		return startWith(t, dir, env, stdin, p.programs[agentBlock]), prompts
 	}
-	run := func(t *testing.T, dir, command string) *program {
-		return serve(t, dir, encode(map[string]any{"command": command, "timeout": "10m"}))
+	ask := func(t *testing.T, prompts *os.File, arguments map[string]any) {
+		_, err := prompts.WriteString(encode(arguments) + "\n")
+		require.NoError(t, err)
 	}
 	t.Run("answers", func(t *testing.T) {
-		program := run(t, t.TempDir(), "echo it runs")
+		program, prompts := begin(t, t.TempDir(), "")
+		ask(t, prompts, map[string]any{"command": "echo it runs"})
+		awaitOutput(t, program, "The tool says: ")
+		require.NoError(t, prompts.Close())
 		require.Zero(t, program.end(t), &program.err)
-		require.Regexp(t, `^I run it.\nThe tool says: .*"output":"it runs\\n".*\n$`, program.out.String())
+		require.Regexp(t, `^I run it.\n(?s:it runs\n.*|.*)The tool says: .*"output":"it runs\\n"`, program.out.String())
 	})
 	t.Run("runs no half of a command", func(t *testing.T) {
 		dir := t.TempDir()
-		program := serve(t, dir, `{"command":"echo half > half`)
+		program, prompts := begin(t, dir, `{"command":"echo half > half`)
+		ask(t, prompts, nil)
+		awaitOutput(t, program, "The tool says: ")
+		require.NoError(t, prompts.Close())
 		require.Zero(t, program.end(t), &program.err)
-		require.Contains(t, program.out.String(), "The tool says: ")
 		require.NoFileExists(t, filepath.Join(dir, "half"))
 	})
-	interrupted(t, run)
+	t.Run("stops a turn", func(t *testing.T) {
+		dir := t.TempDir()
+		server, command := newReporter(t, t.TempDir()), newReporter(t, t.TempDir())
+		program, prompts := begin(t, dir, "")
+		ask(t, prompts, map[string]any{"command": server.command(), "run_in_background": true})
+		pid := server.pid(t)
+		awaitOutput(t, program, "The tool says: ")
+		ask(t, prompts, map[string]any{"command": "echo begun; " + command.command(), "timeout": "10m"})
+		stopped := command.pid(t)
+		awaitOutput(t, program, "begun")
+		require.NoError(t, program.Process.Signal(os.Interrupt))
+		awaitOutput(t, program, "\nstopped\n")
+		requireGone(t, stopped)
+		require.NoError(t, syscall.Kill(pid, 0), "the server of an earlier turn lives on")
+		ask(t, prompts, map[string]any{"command": "echo a third turn"})
+		awaitOutput(t, program, "a third turn")
+		require.NoError(t, prompts.Close())
+		require.Zero(t, program.end(t), &program.err)
+		requireGone(t, pid)
+	})
+	interrupted(t, func(t *testing.T, dir, command string) *program {
+		program, prompts := begin(t, dir, "")
+		ask(t, prompts, map[string]any{"command": command, "timeout": "10m"})
+		return program
+	}, syscall.SIGTERM, syscall.SIGHUP)
 }
 
 // interrupted sends each signal that ends a program to a program whose command
 // is running. Only that process gets the signal, as with Ctrl-C in a terminal.
 // The command must end nevertheless.
-func interrupted(t *testing.T, run func(t *testing.T, dir, command string) *program) {
-	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+func interrupted(t *testing.T, run func(t *testing.T, dir, command string) *program, signals ...syscall.Signal) {
+	for _, sig := range signals {
 		t.Run(sig.String(), func(t *testing.T) {
 			dir := t.TempDir()
 			reporter := newReporter(t, dir)
@@ -306,9 +340,9 @@ func interrupted(t *testing.T, run func(t *testing.T, dir, command string) *prog
 	}
 }
 
-// endpoint streams chat completions as OpenAI does. Its model calls execute, and
-// then repeats what the tool says.
-func endpoint(t *testing.T, arguments string) (url string) {
+// endpoint streams chat completions as OpenAI does. Its model calls execute with the
+// arguments that the user has sent, or with cut, and then repeats what the tool says.
+func endpoint(t *testing.T, cut string) (url string) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var req struct {
@@ -332,10 +366,13 @@ func endpoint(t *testing.T, arguments string) (url string) {
 				"choices": []any{map[string]any{"index": 0, "delta": delta, "finish_reason": finish}},
 			}))
 		}
-		finish := "stop"
+		finish, arguments := "stop", cut
 		if last := req.Messages[len(req.Messages)-1]; last.Role == "tool" {
 			event(map[string]any{"role": "assistant", "content": fmt.Sprint("The tool says: ", last.Content)}, nil)
 		} else {
+			if cut == "" {
+				arguments = fmt.Sprint(last.Content)
+			}
 			event(map[string]any{"role": "assistant", "content": "I run it."}, nil)
 			event(map[string]any{"tool_calls": []any{map[string]any{
 				"index": 0, "id": "call_0", "type": "function",
@@ -400,5 +437,5 @@ func loop(t *testing.T, p *pages, _ block) {
 		require.Equal(t, 1, program.end(t))
 		require.Contains(t, program.err.String(), "ask your provider here")
 	})
-	interrupted(t, run)
+	interrupted(t, run, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 }
