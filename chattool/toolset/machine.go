@@ -54,7 +54,7 @@ func (k *kit) failed(c Call, id, did string, err error) (res report, ok bool) {
 func (k *kit) manager(ctx context.Context) (m procmgr.Manager, res report, ok bool) {
 	m, err := k.resolve(ctx)
 	switch {
-	case err == errNoManager:
+	case errors.Is(err, errNoManager):
 		return nil, refuse("there is no process manager for this chat, so nothing was done; tell the user"), false
 	case err != nil && ctx.Err() != nil:
 		return nil, k.canceled(ctx, "nothing was done", nil, ""), false

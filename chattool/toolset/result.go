@@ -251,7 +251,7 @@ func (k *kit) canceled(ctx context.Context, did string, out *procmgr.Output, id 
 
 // endOf says in words how a context has ended.
 func endOf(ctx context.Context) string {
-	if context.Cause(ctx) == errStopped {
+	if byUser(ctx) {
 		return errStopped.Error()
 	}
 	if stopped(ctx) {

@@ -31,6 +31,9 @@ const (
 // calls alike.
 func stopped(ctx context.Context) bool { return !errors.Is(ctx.Err(), context.DeadlineExceeded) }
 
+// byUser reports whether Set.Stop has ended a context.
+func byUser(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errStopped) }
+
 // fresh returns a context that does not end with ctx but keeps its values. A
 // resolver's manager may find its chat or its credentials there.
 func fresh(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
@@ -73,7 +76,7 @@ const atEnd = math.MaxInt64
 // with kill if it does not end. Start returned out and err.
 func (r *run) cancel(ctx context.Context, out procmgr.Output, err error) report {
 	begun := err == nil || mayHaveBegun(out, err)
-	if r.req.Background && (begun || context.Cause(ctx) != errStopped) {
+	if r.req.Background && (begun || !byUser(ctx)) {
 		return r.leave(ctx, out, begun)
 	}
 	end := func(did string) report {

@@ -104,7 +104,8 @@ func (s *Set) Stop(ctx context.Context) ([]procmgr.Process, error) {
 		}
 		owner[c.id] = c
 	}
-	found, errs := make([]procmgr.Process, len(ids)), make([]error, len(ids))
+	found, errs := make([]procmgr.Process, len(ids)), make([]error, len(ids)+1)
+	errs[len(ids)] = listErr
 	var all sync.WaitGroup // the goroutines of this call; Wait below waits for all
 	for i, id := range ids {
 		all.Go(func() {
@@ -127,7 +128,7 @@ func (s *Set) Stop(ctx context.Context) ([]procmgr.Process, error) {
 			ended = append(ended, p)
 		}
 	}
-	if err := errors.Join(append(errs, listErr)...); err != nil {
+	if err := errors.Join(errs...); err != nil {
 		return ended, xerrors.Errorf("toolset: stop: %w", err)
 	}
 	return ended, nil
