@@ -373,7 +373,7 @@ type boxes struct {
 // get returns the sandbox for its JSON, nil for none.
 func (b *boxes) get(data json.RawMessage) (proclocal.Sandbox, error) {
 	if data == nil {
-		return nil, nil
+		return nil, nil //nolint:nilnil // it is no error
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
