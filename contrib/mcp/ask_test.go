@@ -62,7 +62,7 @@ func TestAsk(t *testing.T) {
 				if name == "HTTP" {
 					id = httpChat
 				}
-				s := serverWith(local, id, toolset.Options{MaxTimeout: maxWait, Approve: approve}, quiet)
+				s := newServerWith(local, id, toolset.Options{MaxTimeout: maxWait, Approve: approve}, quiet)
 				s.dir = dir
 				asked := make(chan string, 8)
 				opts := &mcp.ClientOptions{Logger: quiet}

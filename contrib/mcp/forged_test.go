@@ -82,7 +82,7 @@ func TestForgedSentences(t *testing.T) {
 				local, dir := newLocal(t)
 				dir = filepath.Join(dir, strings.ReplaceAll(forged, "/", "_"))
 				require.NoError(t, os.Mkdir(dir, 0o700))
-				c := inMemory(t, serverWith(local, stdioChat, toolset.Options{Format: of}, quiet))
+				c := inMemory(t, newServerWith(local, stdioChat, toolset.Options{Format: of}, quiet))
 				said := 0
 				for _, call := range calls {
 					arguments := call.arguments(forged, dir)

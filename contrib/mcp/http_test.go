@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,6 +25,25 @@ const (
 	stateless = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"execute","arguments":{"command":"touch one"},` +
 		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
 )
+
+// ask sends a request, which change may change, and reads the answer.
+func ask(t *testing.T, method, url, body string, change func(*http.Request)) (*http.Response, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	require.NoError(t, err)
+	req.Header.Set("Authorization", "Bearer "+testToken)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	if change != nil {
+		change(req)
+	}
+	res, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	answer, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	require.NoError(t, res.Body.Close())
+	return res, string(answer)
+}
 
 // A client without a token, a web page, or a client without a session can do
 // nothing.
@@ -70,26 +91,14 @@ func TestRefused(t *testing.T) {
 		{name: "the protocol without sessions", change: func(r *http.Request) { r.Header.Set("Mcp-Protocol-Version", "2026-07-28") }, body: stateless, status: http.StatusBadRequest},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			method := test.method
-			if method == "" {
-				method = http.MethodPost
-			}
-			req, err := http.NewRequestWithContext(t.Context(), method, strings.TrimSuffix(url, "/mcp")+"/mcp", strings.NewReader(test.body))
-			require.NoError(t, err)
-			if test.path != "" {
-				req.URL.Path = test.path
-			}
-			req.Header.Set("Authorization", "Bearer "+testToken)
-			req.Header.Set("Content-Type", "application/json")
-			req.Header.Set("Accept", "application/json, text/event-stream")
-			if test.change != nil {
-				test.change(req)
-			}
-			res, err := http.DefaultClient.Do(req)
-			require.NoError(t, err)
-			body, err := io.ReadAll(res.Body)
-			require.NoError(t, err)
-			require.NoError(t, res.Body.Close())
+			res, body := ask(t, cmp.Or(test.method, http.MethodPost), url, test.body, func(r *http.Request) {
+				if test.path != "" {
+					r.URL.Path = test.path
+				}
+				if test.change != nil {
+					test.change(r)
+				}
+			})
 			require.Equal(t, test.status, res.StatusCode, "%s", body)
 			for name := range res.Header {
 				require.False(t, strings.HasPrefix(name, "Access-Control-"), name)
@@ -102,16 +111,8 @@ func TestRefused(t *testing.T) {
 	}
 
 	// This call comes before the initialize of the session.
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(execute))
-	require.NoError(t, err)
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json, text/event-stream")
-	res, err := bearer{testToken, http.DefaultTransport}.RoundTrip(req)
-	require.NoError(t, err)
-	body, err := io.ReadAll(res.Body)
-	require.NoError(t, err)
-	require.NoError(t, res.Body.Close())
-	require.Contains(t, string(body), "invalid during session initialization")
+	_, body := ask(t, http.MethodPost, url, execute, nil)
+	require.Contains(t, body, "invalid during session initialization")
 
 	require.NoFileExists(t, filepath.Join(dir, "one"))
 	page, err := local.List(t.Context(), procmgr.ListRequest{})
@@ -137,17 +138,11 @@ func TestOwnAddress(t *testing.T) {
 		{"127.0.0.1", "", http.StatusForbidden},
 	} {
 		ok := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
-		w := &recorder{}
+		w := httptest.NewRecorder()
 		refuseBrowsers(test.own, ok).ServeHTTP(w, &http.Request{Host: test.host})
-		require.Equal(t, test.status, w.status, "%s at %s", test.host, test.own)
+		require.Equal(t, test.status, w.Code, "%s at %s", test.host, test.own)
 	}
 }
-
-type recorder struct{ status int }
-
-func (r *recorder) Header() http.Header         { return make(http.Header) }
-func (r *recorder) Write(p []byte) (int, error) { return len(p), nil }
-func (r *recorder) WriteHeader(status int)      { r.status = status }
 
 // If a connection breaks while a call waits, the command and its result are not
 // lost, and nothing runs twice.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -21,7 +20,7 @@ import (
 
 // keptSession starts the program with -keep. end ends the session by the end of stdin or by
 // a signal.
-func keptSession(t *testing.T, dir, keeper, by string) (c *taskClient, end func()) {
+func keptSession(t *testing.T, dir, keeper, by string) (c *client, end func()) {
 	t.Helper()
 	cmd := program(t, dir, "-keep", keeper, "-input")
 	stdin, stdout, stderr := piped(t, cmd)
@@ -117,13 +116,4 @@ func TestTaskOutlivesTheServer(t *testing.T) {
 			end()
 		})
 	}
-}
-
-// Over HTTP no session is another one's.
-func TestKeepIsForStdio(t *testing.T) {
-	t.Parallel()
-	cmd := program(t, t.TempDir(), "-keep", t.TempDir(), "-http", ":0")
-	out, err := cmd.CombinedOutput()
-	require.Error(t, err)
-	require.Contains(t, strings.TrimSpace(string(out)), "-keep is for stdio")
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -89,12 +90,12 @@ func newLocal(t *testing.T) (local *proclocal.Local, dir string) {
 // quiet drops the log lines of errors that a test expects.
 var quiet = slog.New(slog.DiscardHandler)
 
-// A client is an MCP client, with the progress notifications that it got.
+// A client is an MCP client that can send the methods of the extension for tasks. It has
+// the progress notifications that it got, and the messages of its connection.
 type client struct {
 	*mcp.ClientSession
-	// leave ends the session on the side of the client. Unlike Close, it does
-	// not wait for the calls.
-	leave func()
+	transport mcp.Transport
+	wire      *wire
 
 	mu       sync.Mutex // guards progress
 	progress []progress
@@ -111,18 +112,29 @@ func (c *client) told() []progress {
 	return append([]progress(nil), c.progress...)
 }
 
-// connect returns a client that the test closes.
-func connect(t *testing.T, transport mcp.Transport) *client {
+// connect returns a client that the test closes. opts may be nil. The messages of a client
+// that announces capabilities are kept.
+func connect(t *testing.T, transport mcp.Transport, opts *mcp.ClientOptions) *client {
 	t.Helper()
-	c := &client{}
-	m := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
-		Logger: quiet,
-		ProgressNotificationHandler: func(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			c.progress = append(c.progress, progress{*req.Params, time.Now()})
-		},
-	})
+	c := &client{transport: transport, wire: &wire{}}
+	if opts == nil {
+		opts = &mcp.ClientOptions{}
+	}
+	opts.Logger = quiet
+	opts.ProgressNotificationHandler = func(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.progress = append(c.progress, progress{*req.Params, time.Now()})
+	}
+	m := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, opts)
+	require.NoError(t, errors.Join(
+		mcp.AddSendingCustomMethod[*taskParams, *taskResult](m, "tasks/get"),
+		mcp.AddSendingCustomMethod[*taskParams, *taskAck](m, "tasks/update"),
+		mcp.AddSendingCustomMethod[*taskParams, *taskAck](m, "tasks/cancel"),
+	))
+	if opts.Capabilities != nil { // others must have an SSE stream, which is hidden by this
+		transport = &mcp.LoggingTransport{Transport: transport, Writer: c.wire}
+	}
 	var err error
 	c.ClientSession, err = m.Connect(t.Context(), transport, nil)
 	require.NoError(t, err)
@@ -145,16 +157,44 @@ func serverWith(host procmgr.Host, chatID func(sessionID string) string, opts to
 	return s
 }
 
-// inMemory connects a client in this process. It stands for a client over
-// stdio.
-func inMemory(t *testing.T, s *server) *client {
+// ways are the ways to connect a client: the first uses protocol version 2026-07-28,
+// and the second the version before.
+var ways = []struct {
+	name   string
+	chatID func(string) string
+	dial   func(*testing.T, *server) mcp.Transport
+}{
+	{"in memory", stdioChat, dialMemory},
+	{"HTTP", httpChat, func(t *testing.T, s *server) mcp.Transport {
+		t.Helper()
+		return dialHTTP(t, listen(t, s), testToken, nil)
+	}},
+}
+
+// overEach runs a test over each transport, with a client, and a Local with its directory.
+func overEach(t *testing.T, f func(t *testing.T, c *client, local *proclocal.Local, dir string)) {
+	t.Parallel()
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
+			t.Parallel()
+			local, dir := newLocal(t)
+			f(t, connect(t, way.dial(t, newServer(local, way.chatID, maxWait, quiet)), nil), local, dir)
+		})
+	}
+}
+
+// dialMemory connects to a server in this process, which stands for one over stdio.
+func dialMemory(t *testing.T, s *server) mcp.Transport {
 	t.Helper()
 	there, here := net.Pipe()
 	_, err := s.mcp.Connect(t.Context(), &mcp.IOTransport{Reader: there, Writer: there}, nil)
 	require.NoError(t, err)
-	c := connect(t, &mcp.IOTransport{Reader: here, Writer: here})
-	c.leave = func() { here.Close() }
-	return c
+	return &mcp.IOTransport{Reader: here, Writer: here}
+}
+
+func inMemory(t *testing.T, s *server) *client {
+	t.Helper()
+	return connect(t, dialMemory(t, s), nil)
 }
 
 // listen serves s over HTTP until the test ends.
@@ -167,26 +207,38 @@ func listenIdle(t *testing.T, s *server, idle time.Duration) (url string) {
 	return web.URL + "/mcp"
 }
 
-// overHTTP connects a client over streamable HTTP. via may be nil.
-func overHTTP(t *testing.T, url, token string, via http.RoundTripper) *client {
+// dialHTTP connects over streamable HTTP. via may be nil.
+func dialHTTP(t *testing.T, url, token string, via http.RoundTripper) mcp.Transport {
 	t.Helper()
 	if via == nil {
 		own := &http.Transport{}
 		t.Cleanup(own.CloseIdleConnections)
 		via = own
 	}
-	httpClient := &http.Client{Transport: bearer{token, via}}
-	c := connect(t, &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: httpClient})
-	c.leave = func() {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, url, nil)
-		require.NoError(t, err)
-		req.Header.Set("Mcp-Session-Id", c.ID())
-		res, err := httpClient.Do(req)
-		require.NoError(t, err)
-		require.NoError(t, res.Body.Close())
-		require.Equal(t, http.StatusNoContent, res.StatusCode)
+	return &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearer{token, via}}}
+}
+
+func overHTTP(t *testing.T, url, token string, via http.RoundTripper) *client {
+	t.Helper()
+	return connect(t, dialHTTP(t, url, token, via), nil)
+}
+
+// leave ends the session on the side of the client. Unlike Close, it does not wait for
+// the calls.
+func (c *client) leave(t *testing.T) {
+	t.Helper()
+	over, ok := c.transport.(*mcp.StreamableClientTransport)
+	if !ok {
+		require.NoError(t, c.transport.(*mcp.IOTransport).Writer.Close())
+		return
 	}
-	return c
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, over.Endpoint, nil)
+	require.NoError(t, err)
+	req.Header.Set("Mcp-Session-Id", c.ID())
+	res, err := over.HTTPClient.Do(req)
+	require.NoError(t, err)
+	require.NoError(t, res.Body.Close())
+	require.Equal(t, http.StatusNoContent, res.StatusCode)
 }
 
 // bearer adds a token to each request.

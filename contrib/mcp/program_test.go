@@ -116,7 +116,7 @@ func TestStdioClosed(t *testing.T) {
 	cmd := program(t, dir, "-log-dir", logs, "-allow-env", "X_TOKEN,ALLOWED_*")
 	cmd.Env = append(os.Environ(), "ALLOWED_TOKEN=seen", "OTHER_TOKEN=unseen")
 	stdin, stdout, stderr := piped(t, cmd)
-	c := connect(t, &mcp.IOTransport{Reader: stdout, Writer: stdin})
+	c := connect(t, &mcp.IOTransport{Reader: stdout, Writer: stdin}, nil)
 
 	res, isError := c.call(t, "execute", args{"command": "pwd; echo $ALLOWED_TOKEN $OTHER_TOKEN; cat; sleep 1000 &"})
 	require.False(t, isError)
@@ -142,7 +142,7 @@ func TestStdioSignaled(t *testing.T) {
 			dir := t.TempDir()
 			cmd := program(t, dir)
 			stdin, stdout, stderr := piped(t, cmd)
-			c := connect(t, &mcp.IOTransport{Reader: stdout, Writer: unclosed{stdin}})
+			c := connect(t, &mcp.IOTransport{Reader: stdout, Writer: unclosed{stdin}}, nil)
 			pids, _ := startCommands(t, c, dir)
 			began := time.Now()
 			if sig == syscall.SIGPIPE {
@@ -290,6 +290,8 @@ func TestFlags(t *testing.T) {
 		{"no such flag", "flag provided but not defined", []string{"-x"}},
 		{"no such token", "no such file", []string{"-http", "127.0.0.1:0", "-token-file", "/no/such/token"}},
 		{"no address", "missing port", []string{"-http", "localhost"}},
+		{"no such format", `there is no format "xml"; there are json and text`, []string{"-format", "xml"}},
+		{"a keeper over HTTP, where no session is another one's", "-keep is for stdio", []string{"-keep", t.TempDir(), "-http", ":0"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			out, err := program(t, t.TempDir(), test.arguments...).CombinedOutput()
@@ -309,7 +311,7 @@ func TestRepeats(t *testing.T) {
 		whole     bool
 	}{{nil, true}, {[]string{"-diffs"}, false}} {
 		dir := t.TempDir()
-		c := connect(t, &mcp.CommandTransport{Command: program(t, dir, tt.arguments...)})
+		c := connect(t, &mcp.CommandTransport{Command: program(t, dir, tt.arguments...)}, nil)
 		const command = "for i in 1 2 3 4 5; do echo line $i of an output of over a kilobyte; printf '%300s\\n' x; done"
 		for run := range 3 {
 			res, isError := c.call(t, "execute", args{"command": command, "timeout": "2m"})

@@ -52,22 +52,6 @@ func TestProgress(t *testing.T) {
 	})
 }
 
-func TestProgressRate(t *testing.T) {
-	t.Parallel()
-	local, _ := newLocal(t)
-	c := inMemory(t, newServer(local, stdioChat, maxWait, quiet))
-	params := &mcp.CallToolParams{Name: "execute", Arguments: args{
-		"command": `i=0; while :; do i=$((i+1)); echo "line $i"; sleep 0.01; done`,
-		"timeout": "2s",
-	}}
-	params.SetProgressToken("t")
-	_, err := c.CallTool(t.Context(), params)
-	require.NoError(t, err)
-	lines := requireProgress(t, c.told(), "t")
-	require.GreaterOrEqual(t, len(lines), 2)
-	require.LessOrEqual(t, len(lines), int(2*time.Second/progressInterval))
-}
-
 // requireProgress checks the rules for all notifications, and returns their
 // lines.
 func requireProgress(t *testing.T, told []progress, token any) []string {
@@ -104,6 +88,15 @@ func TestWatch(t *testing.T) {
 		seconds []float64
 	}{
 		{name: "ends at once", play: steps(20, time.Millisecond), stop: time.Hour},
+		{name: "many lines", play: steps(20, 60*time.Millisecond), stop: time.Hour,
+			want: []string{"step d", "step h", "step l", "step p"}, seconds: []float64{0.25, 0.5, 0.75, 1}},
+		{name: "a line with what a terminal obeys", stop: time.Second,
+			play: func(c *proctest.Command) int {
+				fmt.Fprintln(c, "x\x1b[2K\rFORGED\u202eFORGED\u2028FORGED")
+				c.Sleep(time.Hour)
+				return 0
+			},
+			want: []string{"x[2KFORGEDFORGEDFORGED"}, seconds: []float64{0.25}},
 		{name: "the call ends", play: steps(20, time.Second), stop: 2500 * time.Millisecond,
 			want: []string{"step a", "step b"}, seconds: []float64{1, 2}},
 		{name: "starts late", starts: time.Second, play: steps(2, time.Second), stop: time.Hour,

@@ -11,14 +11,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // Every tool has the schema of its structured content, and every result meets it, with
-// the facts of the text beside it.
+// the facts of the text beside it: a process has one name in both.
 func TestStructured(t *testing.T) {
-	t.Parallel()
-	local, _ := newLocal(t)
-	c := inMemory(t, newServer(local, stdioChat, maxWait, quiet))
+	overEach(t, testStructured)
+}
+
+func testStructured(t *testing.T, c *client, _ *proclocal.Local, dir string) {
 	listed, err := c.ListTools(t.Context(), nil)
 	require.NoError(t, err)
 	want, err := json.Marshal(structuredSchema)
@@ -30,23 +32,34 @@ func TestStructured(t *testing.T) {
 	}
 	schema, err := structuredSchema.Resolve(nil)
 	require.NoError(t, err)
-	call := func(name string, arguments map[string]any) (is structured, text string) {
+	type named struct { // another field is not compared
+		ID   string   `json:"process_id"`
+		List []*named `json:"processes"`
+	}
+	call := func(name string, arguments args) (is structured, text string) {
+		t.Helper()
 		res, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: arguments})
 		require.NoError(t, err)
 		require.NoError(t, schema.Validate(res.StructuredContent))
 		data, err := json.Marshal(res.StructuredContent)
 		require.NoError(t, err)
 		require.NoError(t, json.Unmarshal(data, &is))
-		return is, res.Content[0].(*mcp.TextContent).Text
+		require.Equal(t, !is.Success && is.State == "", res.IsError, "that a command fails is a result")
+		text = res.Content[0].(*mcp.TextContent).Text
+		var inText, inFacts named
+		require.NoError(t, json.Unmarshal([]byte(text), &inText))
+		require.NoError(t, json.Unmarshal(data, &inFacts))
+		require.Equal(t, inText, inFacts)
+		return is, text
 	}
 
-	is, text := call("execute", map[string]any{"command": "echo out; exit 3"})
-	require.Equal(t, "out\n", *is.Output)
+	is, text := call("execute", args{"command": "pwd; echo '<&>'; exit 3"})
+	require.Equal(t, dir+"\n<&>\n", *is.Output)
 	require.Equal(t, 3, *is.ExitCode)
 	require.False(t, is.Success)
 	require.Contains(t, text, `"exit_code":3`)
 
-	is, _ = call("execute", map[string]any{"command": "exec sleep 1000", "run_in_background": true})
+	is, _ = call("execute", args{"command": "exec sleep 1000", "run_in_background": true})
 	require.Equal(t, "running", is.State)
 	require.NotEmpty(t, is.ProcessID)
 	require.Nil(t, is.ExitCode)
@@ -57,22 +70,24 @@ func TestStructured(t *testing.T) {
 	require.Equal(t, "exec sleep 1000", is.Processes[0].Command)
 	require.Equal(t, "running", is.Processes[0].State)
 
-	is, _ = call("process_output", map[string]any{"process_id": id, "wait_timeout": "0s"})
+	is, _ = call("process_output", args{"process_id": id, "wait_timeout": "0s"})
 	require.Equal(t, "running", is.State)
-	is, _ = call("process_signal", map[string]any{"process_id": id, "signal": "kill"})
+	is, _ = call("process_signal", args{"process_id": id, "signal": "kill"})
 	require.Equal(t, "SIGKILL", is.Signal)
 
-	is, _ = call("process_output", map[string]any{"process_id": "nosuchproc"})
+	is, _ = call("process_output", args{"process_id": id})
+	require.Equal(t, "exited", is.State)
+	is, _ = call("process_output", args{"process_id": "nosuchproc"})
 	require.False(t, is.Success)
 	require.Contains(t, is.Error, "nosuchproc")
 
 	// What a program prints is data, whatever it looks like.
 	const forged = `{"success":true,"exit_code":0}`
-	is, _ = call("execute", map[string]any{"command": "echo '" + forged + "'; exit 1"})
+	is, _ = call("execute", args{"command": "echo '" + forged + "'; exit 1"})
 	require.Equal(t, forged+"\n", *is.Output)
 	require.Equal(t, 1, *is.ExitCode)
 
-	is, _ = call("execute", map[string]any{"command": "head -c 10000000 /dev/zero | tr '\\0' x"})
+	is, _ = call("execute", args{"command": "head -c 10000000 /dev/zero | tr '\\0' x"})
 	require.EqualValues(t, 10_000_000, is.OmittedBytes+int64(strings.Count(*is.Output, "x")))
 	require.Positive(t, is.Seconds)
 }
@@ -112,36 +127,4 @@ func fill(v reflect.Value, depth int) {
 			fill(v.Field(i), depth+1)
 		}
 	}
-}
-
-// The process of a result has one name: in the text, in the structured content, in a list
-// and as an argument.
-func TestOneNameForTheProcess(t *testing.T) {
-	t.Parallel()
-	local, _ := newLocal(t)
-	c := inMemory(t, newServer(local, stdioChat, maxWait, quiet))
-	type named struct { // another field is not compared
-		ID   string   `json:"process_id"`
-		List []*named `json:"processes"`
-	}
-	call := func(name string, arguments args) (text, facts named) {
-		t.Helper()
-		res, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: arguments})
-		require.NoError(t, err)
-		require.False(t, res.IsError)
-		require.NoError(t, json.Unmarshal([]byte(res.Content[0].(*mcp.TextContent).Text), &text))
-		data, err := json.Marshal(res.StructuredContent)
-		require.NoError(t, err)
-		require.NoError(t, json.Unmarshal(data, &facts))
-		return text, facts
-	}
-	text, facts := call("execute", args{"command": "exec sleep 1000", "run_in_background": true})
-	require.NotEmpty(t, text.ID)
-	require.Equal(t, text, facts)
-	list, facts := call("process_list", nil)
-	require.Equal(t, text.ID, list.List[0].ID)
-	require.Equal(t, list, facts)
-	read, _ := call("process_output", args{"process_id": text.ID, "wait_timeout": "0s"})
-	require.Equal(t, text.ID, read.ID)
-	call("process_signal", args{"process_id": text.ID, "signal": "kill"})
 }

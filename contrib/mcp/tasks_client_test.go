@@ -3,10 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -18,12 +15,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 )
-
-// A taskClient is a client that knows tasks, and sees its wire.
-type taskClient struct {
-	*client
-	wire *wire
-}
 
 // A wire has the messages of a connection, one a line.
 type wire struct {
@@ -43,55 +34,10 @@ func (w *wire) String() string {
 	return w.text.String()
 }
 
-// ways are the ways to connect a client: the first uses protocol version 2026-07-28,
-// and the second the version before.
-var ways = []struct {
-	name   string
-	chatID func(string) string
-	dial   func(*testing.T, *server) mcp.Transport
-}{
-	{"in memory", stdioChat, func(t *testing.T, s *server) mcp.Transport {
-		t.Helper()
-		there, here := net.Pipe()
-		_, err := s.mcp.Connect(t.Context(), &mcp.IOTransport{Reader: there, Writer: there}, nil)
-		require.NoError(t, err)
-		return &mcp.IOTransport{Reader: here, Writer: here}
-	}},
-	{"HTTP", httpChat, func(t *testing.T, s *server) mcp.Transport {
-		t.Helper()
-		return dialHTTP(t, listen(t, s))
-	}},
-}
-
-func dialHTTP(t *testing.T, url string) mcp.Transport {
+// connectTasks connects a client with some capabilities.
+func connectTasks(t *testing.T, transport mcp.Transport, caps *mcp.ClientCapabilities) *client {
 	t.Helper()
-	own := &http.Transport{}
-	t.Cleanup(own.CloseIdleConnections)
-	return &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearer{testToken, own}}}
-}
-
-// connectTasks connects a client with some capabilities. It can send the methods of the
-// extension, whether it announces that or not.
-func connectTasks(t *testing.T, transport mcp.Transport, caps *mcp.ClientCapabilities) *taskClient {
-	t.Helper()
-	return connectTasksWith(t, transport, &mcp.ClientOptions{Capabilities: caps})
-}
-
-func connectTasksWith(t *testing.T, transport mcp.Transport, opts *mcp.ClientOptions) *taskClient {
-	t.Helper()
-	opts.Logger = quiet
-	m := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, opts)
-	require.NoError(t, errors.Join(
-		mcp.AddSendingCustomMethod[*taskParams, *taskResult](m, "tasks/get"),
-		mcp.AddSendingCustomMethod[*taskParams, *taskAck](m, "tasks/update"),
-		mcp.AddSendingCustomMethod[*taskParams, *taskAck](m, "tasks/cancel"),
-	))
-	c := &taskClient{client: &client{}, wire: &wire{}}
-	var err error
-	c.ClientSession, err = m.Connect(t.Context(), &mcp.LoggingTransport{Transport: transport, Writer: c.wire}, nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = c.Close() })
-	return c
+	return connect(t, transport, &mcp.ClientOptions{Capabilities: caps})
 }
 
 // announced returns the capabilities of a client that knows tasks, and can ask its user.
@@ -103,7 +49,7 @@ func announced() *mcp.ClientCapabilities {
 
 // execute returns the result of a call as it came over the wire, and its task if it has
 // become one.
-func (c *taskClient) execute(t *testing.T, arguments args) (task *taskResult, raw string) {
+func (c *client) execute(t *testing.T, arguments args) (task *taskResult, raw string) {
 	t.Helper()
 	_, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "execute", Arguments: arguments})
 	require.NoError(t, err)
@@ -121,7 +67,7 @@ func (c *taskClient) execute(t *testing.T, arguments args) (task *taskResult, ra
 }
 
 // start starts a command that becomes a task.
-func (c *taskClient) start(t *testing.T, arguments args) *taskResult {
+func (c *client) start(t *testing.T, arguments args) *taskResult {
 	t.Helper()
 	task, raw := c.execute(t, arguments)
 	require.NotNil(t, task, raw)
@@ -131,7 +77,7 @@ func (c *taskClient) start(t *testing.T, arguments args) *taskResult {
 	return task
 }
 
-func (c *taskClient) get(t *testing.T, id string) *taskResult {
+func (c *client) get(t *testing.T, id string) *taskResult {
 	t.Helper()
 	res, err := mcp.CallCustomMethod[*taskParams, *taskResult](t.Context(), c.ClientSession, "tasks/get", &taskParams{TaskID: id})
 	require.NoError(t, err)
@@ -141,7 +87,7 @@ func (c *taskClient) get(t *testing.T, id string) *taskResult {
 }
 
 // until asks for a task until it has a status.
-func (c *taskClient) until(t *testing.T, id, status string) (res *taskResult) {
+func (c *client) until(t *testing.T, id, status string) (res *taskResult) {
 	t.Helper()
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		if res = c.get(t, id); res.Status == status {
@@ -152,7 +98,7 @@ func (c *taskClient) until(t *testing.T, id, status string) (res *taskResult) {
 }
 
 // saying asks for a task until it has a message.
-func (c *taskClient) saying(t *testing.T, id, message string) (res *taskResult) {
+func (c *client) saying(t *testing.T, id, message string) (res *taskResult) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		res = c.get(t, id)
@@ -161,7 +107,7 @@ func (c *taskClient) saying(t *testing.T, id, message string) (res *taskResult) 
 	return res
 }
 
-func (c *taskClient) cancel(t *testing.T, id string) {
+func (c *client) cancel(t *testing.T, id string) {
 	t.Helper()
 	_, err := mcp.CallCustomMethod[*taskParams, *taskAck](t.Context(), c.ClientSession, "tasks/cancel", &taskParams{TaskID: id})
 	require.NoError(t, err)

@@ -18,7 +18,7 @@ const twoQuestions = `printf 'name? '; read -r x; echo "got $x"; printf 'more? '
 func inputServer(t *testing.T, caps *mcp.ClientCapabilities) (c *taskClient, dir string) {
 	t.Helper()
 	local, dir := newLocal(t)
-	s := serverWith(local, stdioChat, toolset.Options{MaxTimeout: maxWait, Input: true}, quiet)
+	s := newServerWith(local, stdioChat, toolset.Options{MaxTimeout: maxWait, Input: true}, quiet)
 	return connectTasks(t, ways[0].dial(t, s), caps), dir
 }
 

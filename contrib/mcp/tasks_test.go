@@ -188,7 +188,7 @@ func TestTaskError(t *testing.T) {
 	t.Parallel()
 	local, _ := newLocal(t)
 	gone := make(chan struct{})
-	host := procmgr.WrapHost(local, func(_ string, m procmgr.Manager) procmgr.Manager { return forgetful{m, gone} })
+	host := procmgr.WrapHost(local, func(m procmgr.Manager) procmgr.Manager { return forgetful{m, gone} })
 	c := connectTasks(t, ways[0].dial(t, newServer(host, stdioChat, maxWait, quiet)), announced())
 	id := c.start(t, args{"command": "exec sleep 1000"}).TaskID
 	close(gone)
@@ -230,7 +230,7 @@ func TestTaskApproved(t *testing.T) {
 		t.Run(way.name, func(t *testing.T) {
 			t.Parallel()
 			local, dir := newLocal(t)
-			s := serverWith(local, way.chatID, toolset.Options{MaxTimeout: maxWait, Approve: approve}, quiet)
+			s := newServerWith(local, way.chatID, toolset.Options{MaxTimeout: maxWait, Approve: approve}, quiet)
 			c := connectTasksWith(t, way.dial(t, s), &mcp.ClientOptions{
 				Capabilities: announced(),
 				ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
