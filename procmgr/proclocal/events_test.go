@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -69,38 +68,6 @@ func TestEventsOutliveRecords(t *testing.T) {
 		require.Equal(t, ": "+long[:254]+"…", e.Process.Command)
 	}
 }
-
-// The first line that Notify matches is an event, and then only the end.
-func TestNotify(t *testing.T) {
-	l := newLocal(t, nil)
-	for name, tc := range map[string]struct{ command, notify, line string }{
-		"the first line":    {"echo one; echo ready 1; echo ready 2", "^ready", "ready 1"},
-		"an unfinished one": {"printf 'Password: '", `: $`, "Password: "},
-		"a long one":        {"printf '%0900d needle %0900d\\n' 0 0", "needle", "…" + strings.Repeat("0", 163) + " needle " + strings.Repeat("0", 323) + "…"},
-		"a dot":             {"echo; echo x", ".", "x"},
-		"none":              {"echo x", "y", ""},
-		"at the very end":   {"echo x; printf end", "end$", "end"},
-		"many":              {"i=0; while [ $i -lt 3000 ]; do echo line $i; i=$((i+1)); done", "line", "line 0"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := l.Chat(name)
-			start(t, c, procmgr.StartRequest{ID: "p", Command: tc.command, Notify: tc.notify, Wait: long})
-			page := events(t, c, procmgr.EventsRequest{})
-			want := []string{"p started", "p matched", "p exited"}
-			if tc.line == "" {
-				want = slices.Delete(want, 1, 2)
-			} else {
-				require.Equal(t, tc.line, page.Events[1].Line)
-				require.LessOrEqual(t, len(page.Events[1].Line), 500)
-				require.Equal(t, procmgr.Running, page.Events[1].Process.State)
-			}
-			require.Equal(t, want, kinds(page))
-			require.True(t, slices.IsSortedFunc(page.Events, byTime), "%v", page.Events)
-		})
-	}
-}
-
-func byTime(a, b procmgr.Event) int { return a.At.Compare(b.At) }
 
 // all is a limit for all events that are kept.
 const all = -1
