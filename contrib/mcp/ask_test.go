@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,30 +40,14 @@ func TestAsk(t *testing.T) {
 		{"dismissed", answers("cancel", ""), 2, false, "denied: the user said no"},
 		{"no elicitation", nil, 0, false, "does not support elicitation"},
 	} {
-		for name, over := range map[string]func(*testing.T, *server) mcp.Transport{
-			"in memory": func(t *testing.T, s *server) mcp.Transport {
-				there, here := net.Pipe()
-				_, err := s.mcp.Connect(t.Context(), &mcp.IOTransport{Reader: there, Writer: there}, nil)
-				require.NoError(t, err)
-				return &mcp.IOTransport{Reader: here, Writer: here}
-			},
-			"HTTP": func(t *testing.T, s *server) mcp.Transport {
-				own := &http.Transport{}
-				t.Cleanup(own.CloseIdleConnections)
-				return &mcp.StreamableClientTransport{Endpoint: listen(t, s), HTTPClient: &http.Client{Transport: bearer{testToken, own}}}
-			},
-		} {
-			t.Run(test.name+" "+name, func(t *testing.T) {
+		for _, way := range ways {
+			t.Run(test.name+" "+way.name, func(t *testing.T) {
 				t.Parallel()
 				local, dir := newLocal(t)
-				id := stdioChat
-				if name == "HTTP" {
-					id = httpChat
-				}
-				s := newServerWith(local, id, toolset.Options{MaxTimeout: maxWait, Approve: approve}, quiet)
+				s := serverWith(local, way.chatID, toolset.Options{MaxTimeout: maxWait, Approve: approve}, quiet)
 				s.dir = dir
 				asked := make(chan string, 8)
-				opts := &mcp.ClientOptions{Logger: quiet}
+				opts := &mcp.ClientOptions{}
 				if test.answer != nil {
 					opts.ElicitationHandler = func(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 						if _, err := os.Stat(filepath.Join(dir, "made")); err == nil && len(asked) < 1 {
@@ -75,9 +57,7 @@ func TestAsk(t *testing.T) {
 						return test.answer(ctx, req)
 					}
 				}
-				c, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, opts).Connect(t.Context(), over(t, s), nil)
-				require.NoError(t, err)
-				defer func() { _ = c.Close() }()
+				c := connect(t, way.dial(t, s), opts)
 				call := func(command string) string {
 					t.Helper()
 					res, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "execute", Arguments: args{"command": command}})

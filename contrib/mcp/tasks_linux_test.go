@@ -15,15 +15,15 @@ import (
 const twoQuestions = `printf 'name? '; read -r x; echo "got $x"; printf 'more? '; read -r y; echo "and $y"`
 
 // inputServer returns a client of a server with -input.
-func inputServer(t *testing.T, caps *mcp.ClientCapabilities) (c *taskClient, dir string) {
+func inputServer(t *testing.T, caps *mcp.ClientCapabilities) (c *client, dir string) {
 	t.Helper()
 	local, dir := newLocal(t)
-	s := newServerWith(local, stdioChat, toolset.Options{MaxTimeout: maxWait, Input: true}, quiet)
-	return connectTasks(t, ways[0].dial(t, s), caps), dir
+	s := serverWith(local, stdioChat, toolset.Options{MaxTimeout: maxWait, Input: true}, quiet)
+	return connectTasks(t, dialMemory(t, s), caps), dir
 }
 
 // update answers a question of a task.
-func (c *taskClient) update(t *testing.T, id, question string, answer *mcp.ElicitResult) error {
+func (c *client) update(t *testing.T, id, question string, answer *mcp.ElicitResult) error {
 	t.Helper()
 	_, err := mcp.CallCustomMethod[*taskParams, *taskAck](t.Context(), c.ClientSession, "tasks/update",
 		&taskParams{TaskID: id, InputResponses: mcp.InputResponseMap{question: answer}})
@@ -31,7 +31,7 @@ func (c *taskClient) update(t *testing.T, id, question string, answer *mcp.Elici
 }
 
 // asked waits until a task asks a question that is none of those before.
-func (c *taskClient) asked(t *testing.T, id string, before ...string) (question string, params *mcp.ElicitParams) {
+func (c *client) asked(t *testing.T, id string, before ...string) (question string, params *mcp.ElicitParams) {
 	t.Helper()
 	for {
 		for key, request := range c.until(t, id, "input_required").InputRequests {
@@ -80,7 +80,7 @@ func TestTaskAsks(t *testing.T) {
 // If the user is not to answer, the call ends as ever, and the model can.
 func TestModelAnswers(t *testing.T) {
 	t.Parallel()
-	declined := func(t *testing.T, c *taskClient, id string) {
+	declined := func(t *testing.T, c *client, id string) {
 		t.Helper()
 		question, _ := c.asked(t, id)
 		require.NoError(t, c.update(t, id, question, &mcp.ElicitResult{Action: "decline"}))
@@ -91,10 +91,10 @@ func TestModelAnswers(t *testing.T) {
 		name    string
 		caps    *mcp.ClientCapabilities
 		command string
-		then    func(*testing.T, *taskClient, string)
+		then    func(*testing.T, *client, string)
 	}{
 		{"declined", announced(), `read -r x; echo "got $x"`, declined},
-		{"declined by an empty form", announced(), `read -r x; echo "got $x"`, func(t *testing.T, c *taskClient, id string) {
+		{"declined by an empty form", announced(), `read -r x; echo "got $x"`, func(t *testing.T, c *client, id string) {
 			question, _ := c.asked(t, id)
 			require.NoError(t, c.update(t, id, question, &mcp.ElicitResult{Action: "accept"}))
 		}},
@@ -171,12 +171,12 @@ func TestTaskTranscript(t *testing.T) {
 	local, dir := newLocal(t)
 	s := newServer(local, stdioChat, maxWait, quiet)
 	s.taskWait = long
-	c = connectTasks(t, ways[0].dial(t, s), announced())
+	c = connectTasks(t, dialMemory(t, s), announced())
 	from = len(c.wire.String())
 	_, _ = c.execute(t, args{"command": "exit 3"})
 	note("a command that ends in time")
 
-	c = connectTasks(t, ways[0].dial(t, s), &mcp.ClientCapabilities{})
+	c = connectTasks(t, dialMemory(t, s), &mcp.ClientCapabilities{})
 	from = len(c.wire.String())
 	_, _ = c.execute(t, args{"command": "exec sleep 1000", "timeout": "1500ms"})
 	note("a client that does not announce the extension")

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -77,7 +75,7 @@ func TestNoTask(t *testing.T) {
 			local, _ := newLocal(t)
 			s := newServer(local, stdioChat, maxWait, quiet)
 			s.taskWait = long
-			c := connectTasks(t, ways[0].dial(t, s), announced())
+			c := connectTasks(t, dialMemory(t, s), announced())
 			task, raw := c.execute(t, test.arguments)
 			require.Nil(t, task)
 			require.Contains(t, raw, test.want)
@@ -123,7 +121,7 @@ func TestTaskCanceled(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			local, _ := newLocal(t)
-			c := connectTasks(t, ways[0].dial(t, newServer(local, stdioChat, maxWait, quiet)), announced())
+			c := connectTasks(t, dialMemory(t, newServer(local, stdioChat, maxWait, quiet)), announced())
 			id := c.start(t, args{"command": test.command}).TaskID
 			c.cancel(t, id)
 			c.cancel(t, id)
@@ -140,7 +138,7 @@ func TestTaskCanceled(t *testing.T) {
 	t.Run("ended before", func(t *testing.T) {
 		t.Parallel()
 		local, dir := newLocal(t)
-		c := connectTasks(t, ways[0].dial(t, newServer(local, stdioChat, maxWait, quiet)), announced())
+		c := connectTasks(t, dialMemory(t, newServer(local, stdioChat, maxWait, quiet)), announced())
 		id := c.start(t, untilGo("exit 3")).TaskID
 		letGo(t, dir)
 		ended := c.until(t, id, "completed")
@@ -151,7 +149,7 @@ func TestTaskCanceled(t *testing.T) {
 	t.Run("ended by the model", func(t *testing.T) {
 		t.Parallel()
 		local, _ := newLocal(t)
-		c := connectTasks(t, ways[0].dial(t, newServer(local, stdioChat, maxWait, quiet)), announced())
+		c := connectTasks(t, dialMemory(t, newServer(local, stdioChat, maxWait, quiet)), announced())
 		id := c.start(t, args{"command": "exec sleep 1000"}).TaskID
 		_, isError := c.call(t, "process_signal", args{"process_id": id, "signal": "terminate"})
 		require.False(t, isError)
@@ -166,7 +164,7 @@ func TestCanceledBeforeItIsATask(t *testing.T) {
 	local, dir := newLocal(t)
 	s := newServer(local, stdioChat, maxWait, quiet)
 	s.taskWait = long
-	c := connectTasks(t, ways[0].dial(t, s), announced())
+	c := connectTasks(t, dialMemory(t, s), announced())
 	ctx, cancel := context.WithCancel(t.Context())
 	answered := make(chan struct{})
 	go func() { // the receive below waits for it
@@ -189,7 +187,7 @@ func TestTaskError(t *testing.T) {
 	local, _ := newLocal(t)
 	gone := make(chan struct{})
 	host := procmgr.WrapHost(local, func(m procmgr.Manager) procmgr.Manager { return forgetful{m, gone} })
-	c := connectTasks(t, ways[0].dial(t, newServer(host, stdioChat, maxWait, quiet)), announced())
+	c := connectTasks(t, dialMemory(t, newServer(host, stdioChat, maxWait, quiet)), announced())
 	id := c.start(t, args{"command": "exec sleep 1000"}).TaskID
 	close(gone)
 	ended := c.until(t, id, "completed")
@@ -230,8 +228,8 @@ func TestTaskApproved(t *testing.T) {
 		t.Run(way.name, func(t *testing.T) {
 			t.Parallel()
 			local, dir := newLocal(t)
-			s := newServerWith(local, way.chatID, toolset.Options{MaxTimeout: maxWait, Approve: approve}, quiet)
-			c := connectTasksWith(t, way.dial(t, s), &mcp.ClientOptions{
+			s := serverWith(local, way.chatID, toolset.Options{MaxTimeout: maxWait, Approve: approve}, quiet)
+			c := connect(t, way.dial(t, s), &mcp.ClientOptions{
 				Capabilities: announced(),
 				ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 					<-time.After(taskWait + 200*time.Millisecond)
@@ -252,7 +250,7 @@ func TestUnknownTask(t *testing.T) {
 	t.Parallel()
 	local, _ := newLocal(t)
 	url := listen(t, newServer(local, httpChat, maxWait, quiet))
-	a, b := connectTasks(t, dialHTTP(t, url), announced()), connectTasks(t, dialHTTP(t, url), announced())
+	a, b := connectTasks(t, dialHTTP(t, url, testToken, nil), announced()), connectTasks(t, dialHTTP(t, url, testToken, nil), announced())
 	theirs := a.start(t, args{"command": "exec sleep 1000"}).TaskID
 	b.execute(t, args{"command": "exec sleep 1000", "run_in_background": true})
 	page, err := local.Chat(httpChat(b.ID())).List(t.Context(), procmgr.ListRequest{})
@@ -276,32 +274,19 @@ func TestTaskOutlivesConnection(t *testing.T) {
 	t.Parallel()
 	local, _ := newLocal(t)
 	url := listen(t, newServer(local, httpChat, maxWait, quiet))
-	transport := dialHTTP(t, url).(*mcp.StreamableClientTransport)
+	transport := dialHTTP(t, url, testToken, nil).(*mcp.StreamableClientTransport)
 	c := connectTasks(t, transport, announced())
 	task := c.start(t, args{"command": "exec sleep 1000"})
 
 	transport.HTTPClient.Transport.(bearer).via.(*http.Transport).CloseIdleConnections()
-	ask := func(method, body string) (int, string) {
-		req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-		require.NoError(t, err)
-		req.Header.Set("Mcp-Session-Id", c.ID())
-		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("Accept", "application/json, text/event-stream")
-		own := &http.Transport{DisableKeepAlives: true}
-		res, err := bearer{testToken, own}.RoundTrip(req)
-		require.NoError(t, err)
-		text, err := io.ReadAll(res.Body)
-		require.NoError(t, err)
-		require.NoError(t, res.Body.Close())
-		return res.StatusCode, string(text)
-	}
+	own := func(r *http.Request) { r.Header.Set("Mcp-Session-Id", c.ID()) }
 	get := fmt.Sprintf(`{"jsonrpc":"2.0","id":"x","method":"tasks/get","params":{"taskId":%q}}`, task.TaskID)
-	_, answer := ask(http.MethodPost, get)
+	_, answer := ask(t, http.MethodPost, url, get, own)
 	require.Contains(t, answer, `"status":"working"`)
-	_, _ = ask(http.MethodDelete, "")
+	_, _ = ask(t, http.MethodDelete, url, "", own)
 	require.Equal(t, procmgr.CauseRequest, waitForEnd(t, local)[0].EndedBy)
-	status, _ := ask(http.MethodPost, get)
-	require.Equal(t, http.StatusNotFound, status)
+	res, _ := ask(t, http.MethodPost, url, get, own)
+	require.Equal(t, http.StatusNotFound, res.StatusCode)
 }
 
 // A session keeps the running tasks, and the newest of the ended ones.
