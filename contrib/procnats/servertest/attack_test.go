@@ -61,9 +61,8 @@ func (v *victim) state(t *testing.T) (s state) {
 		*n = stream.CachedInfo().State.Msgs
 	}
 	page, err := v.bobs.List(t.Context(), procmgr.ListRequest{})
-	all := page.Processes
 	require.NoError(t, err)
-	s.bobs = len(all)
+	s.bobs = len(page.Processes)
 	out, err := v.bobs.Output(t.Context(), "theirs", procmgr.OutputRequest{})
 	require.NoError(t, err)
 	s.theirs = out.Text

@@ -10,22 +10,30 @@ import (
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
-// BenchmarkStart compares a start and its wait over NATS with one over TCP, and
-// with one in this process.
-func BenchmarkStart(b *testing.B) {
+// way is a way to a Host.
+type way struct {
+	name string
+	host procmgr.Host
+}
+
+// ways returns a Host in this process, the same over TCP, and over NATS.
+func ways(b *testing.B) []way {
+	b.Helper()
 	local := newLocal(b)
 	handler := newHandler(b, local)
 	web := httptest.NewServer(handler)
-	defer web.Close()
+	b.Cleanup(web.Close)
 	tcp, err := prochttp.NewClient(web.URL, nil)
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, tcp.Close()) })
 	url := newServer(b, nil).ClientURL()
 	serve(b, connect(b, url), "build", handler, nil)
-	for _, way := range []struct {
-		name string
-		host procmgr.Host
-	}{{"here", local}, {"TCP", tcp}, {"NATS", newClient(b, connect(b, url), "build")}} {
+	return []way{{"here", local}, {"TCP", tcp}, {"NATS", newClient(b, connect(b, url), "build")}}
+}
+
+// BenchmarkStart has a start and its wait.
+func BenchmarkStart(b *testing.B) {
+	for _, way := range ways(b) {
 		b.Run(way.name, func(b *testing.B) {
 			m := way.host.Chat("a")
 			for b.Loop() {
@@ -38,19 +46,7 @@ func BenchmarkStart(b *testing.B) {
 
 // BenchmarkList has no process in it: what the way alone costs.
 func BenchmarkList(b *testing.B) {
-	local := newLocal(b)
-	handler := newHandler(b, local)
-	web := httptest.NewServer(handler)
-	defer web.Close()
-	tcp, err := prochttp.NewClient(web.URL, nil)
-	require.NoError(b, err)
-	b.Cleanup(func() { require.NoError(b, tcp.Close()) })
-	url := newServer(b, nil).ClientURL()
-	serve(b, connect(b, url), "build", handler, nil)
-	for _, way := range []struct {
-		name string
-		host procmgr.Host
-	}{{"TCP", tcp}, {"NATS", newClient(b, connect(b, url), "build")}} {
+	for _, way := range ways(b) {
 		b.Run(way.name, func(b *testing.B) {
 			m := way.host.Chat("a")
 			for b.Loop() {

@@ -47,11 +47,7 @@ func newStage(t *testing.T) *stage {
 // newImpatient returns a client that soon asks whether the machine is there.
 func newImpatient(t testing.TB, nc *nats.Conn, name string) *prochttp.Client {
 	t.Helper()
-	c, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{
-		Transport: impatient(procnats.Transport(nc, name)),
-	})
-	require.NoError(t, err)
-	return c
+	return newClientOver(t, impatient(procnats.Transport(nc, name)), 0)
 }
 
 // impatient has a transport soon ask whether the machine is there.
@@ -322,11 +318,7 @@ func TestMachineDiesInAWait(t *testing.T) {
 				killed := newProgram(t, s.server.ClientURL(), "build")
 				die = func(t *testing.T, _ *stage) { killed(t) }
 			}
-			c, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{
-				Transport: impatient(procnats.Transport(connect(t, s.agent.url), "build")),
-				Retry:     -1,
-			})
-			require.NoError(t, err)
+			c := newClientOver(t, impatient(procnats.Transport(connect(t, s.agent.url), "build")), -1)
 			result := starting(t, c, h)
 			h.begun(t)
 			die(t, s)
@@ -361,8 +353,7 @@ func TestBusyMachine(t *testing.T) {
 		_, err := c.Chat("a").Output(ctx, "x", procmgr.OutputRequest{Wait: time.Hour})
 		waits <- err
 	}()
-	once, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{Transport: procnats.Transport(connect(t, url), "build"), Retry: -1})
-	require.NoError(t, err)
+	once := newClientOver(t, procnats.Transport(connect(t, url), "build"), -1)
 	require.Eventually(t, func() bool {
 		_, err := once.Chat("a").List(t.Context(), procmgr.ListRequest{})
 		return errors.Is(err, procmgr.ErrLimit)
@@ -458,9 +449,7 @@ func TestContextOfAService(t *testing.T) {
 	require.NoError(t, err)
 	cancel()
 	<-s.Done()
-	c, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{Transport: procnats.Transport(connect(t, url), "build"), Retry: -1})
-	require.NoError(t, err)
-	_, err = c.List(t.Context(), procmgr.ListRequest{})
+	_, err = newClientOver(t, procnats.Transport(connect(t, url), "build"), -1).List(t.Context(), procmgr.ListRequest{})
 	require.ErrorContains(t, err, "no machine has this name")
 }
 

@@ -23,12 +23,8 @@ import (
 func TestHeldFleet(t *testing.T) {
 	longTest(t)
 	const machines, agents, chats, each = 20, 2, 60, 4
-	opts := server.Options{JetStream: true, StoreDir: t.TempDir()}
-	first, err := server.NewServer(withPort(&opts, server.RANDOM_PORT))
-	require.NoError(t, err)
-	first.Start()
-	require.True(t, first.ReadyForConnections(long))
-	t.Cleanup(first.Shutdown)
+	store := t.TempDir()
+	first := newServer(t, &server.Options{JetStream: true, StoreDir: store})
 	url, port, proxies := first.ClientURL(), first.Addr().(*net.TCPAddr).Port, make([]*proxy, machines)
 
 	admin, err := jetstream.New(connect(t, url))
@@ -79,7 +75,7 @@ func TestHeldFleet(t *testing.T) {
 	}
 	first.Shutdown()
 	first.WaitForShutdown()
-	newServer(t, withPort(&opts, port))
+	newServer(t, &server.Options{JetStream: true, StoreDir: store, Port: port})
 	all.Wait()
 
 	for a := range agents {
@@ -96,11 +92,4 @@ func TestHeldFleet(t *testing.T) {
 	consumer, err := admin.CreateConsumer(t.Context(), "TOOLPROC_ENDS", jetstream.ConsumerConfig{Durable: "all"})
 	require.NoError(t, err)
 	require.Len(t, ends(t, consumer, agents*chats*each), agents*chats*each)
-}
-
-// withPort returns options for a server on a port of this machine.
-func withPort(opts *server.Options, port int) *server.Options {
-	o := *opts
-	o.Host, o.Port, o.NoLog, o.NoSigs = "127.0.0.1", port, true, true
-	return &o
 }

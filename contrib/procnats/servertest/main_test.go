@@ -31,10 +31,9 @@ import (
 func TestMain(m *testing.M) {
 	prockeep.Main()
 	if name, url, ok := strings.Cut(os.Getenv(programVariable), " "); ok {
-		if err := program(name, url); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
+		_, leave := exampleMachine(context.Background(), url, name, false)
+		_, _ = io.Copy(io.Discard, os.Stdin) // its end is what counts
+		leave()
 		return
 	}
 	code := m.Run()
@@ -45,33 +44,9 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// programVariable makes this program a machine: it has its name and the URL of
-// the server.
+// programVariable makes this program a machine until its stdin ends: it has its name and
+// the URL of the server.
 const programVariable = "PROCNATS_TEST_PROGRAM"
-
-// program is a machine until its stdin ends.
-func program(name, url string) error {
-	nc, err := nats.Connect(url)
-	if err != nil {
-		return err
-	}
-	defer nc.Close()
-	local, err := proclocal.New(nil)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = local.Close() }() // the test looks for what it leaves behind
-	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{Insecure: true})
-	if err != nil {
-		return err
-	}
-	service, err := procnats.Serve(context.Background(), nc, name, handler, nil)
-	if err != nil {
-		return err
-	}
-	_, _ = io.Copy(io.Discard, os.Stdin) // its end is what counts
-	return service.Close()
-}
 
 // long is a time that a test waits only if something is wrong.
 const long = 30 * time.Second
@@ -136,7 +111,12 @@ func serve(t testing.TB, nc *nats.Conn, name string, handler http.Handler, opts 
 // newClient returns a client of a machine.
 func newClient(t testing.TB, nc *nats.Conn, name string) *prochttp.Client {
 	t.Helper()
-	c, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{Transport: procnats.Transport(nc, name)})
+	return newClientOver(t, procnats.Transport(nc, name), 0)
+}
+
+func newClientOver(t testing.TB, over http.RoundTripper, retry time.Duration) *prochttp.Client {
+	t.Helper()
+	c, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{Transport: over, Retry: retry})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	return c

@@ -17,9 +17,7 @@ import (
 // If there is no such machine, nothing has begun, and the error says so.
 func TestNoSuchMachine(t *testing.T) {
 	nc := connect(t, newServer(t, nil).ClientURL())
-	c, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{Transport: procnats.Transport(nc, "build"), Retry: -1})
-	require.NoError(t, err)
-	out, err := c.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true"})
+	out, err := newClientOver(t, procnats.Transport(nc, "build"), -1).Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true"})
 	require.ErrorContains(t, err, `"build": no machine has this name`)
 	require.NotErrorIs(t, err, procmgr.ErrUnknown)
 	require.Empty(t, out.Process.ID)
