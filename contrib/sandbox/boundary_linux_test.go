@@ -293,63 +293,12 @@ func TestBoundarySignals(t *testing.T) {
 	require.Contains(t, out.Text, "got")
 }
 
-// Commands reach each other, but no other process, neither by a signal nor by what
-// belongs to a user and to no namespace.
+// Commands reach each other. TestAttacks shows that they reach no other process.
 func TestBoundaryProcesses(t *testing.T) {
-	programs(t, "python3", "prlimit")
 	l := newBoundary(t, sandbox.Policy{})
-	other := exec.CommandContext(t.Context(), "sleep", "1000")
-	require.NoError(t, other.Start())
-	defer func() {
-		_ = other.Process.Kill()
-		_ = other.Wait() // killed
-	}()
-	threads := restrictedThreads(t)
-	require.NotEmpty(t, threads)
-	for _, pid := range append(threads, os.Getpid(), other.Process.Pid) {
-		p := strconv.Itoa(pid)
-		for _, command := range []string{
-			`kill -0 ` + p, `cat /proc/` + p + `/environ`, `ls /proc/` + p + `/root/`, `ls -l /proc/` + p + `/fd`, `readlink /proc/` + p + `/cwd`,
-			`prlimit --pid ` + p + ` --cpu=100000:100000`, `nsenter -t ` + p + ` -m true`,
-			`python3 -c 'import fcntl, os; r, w = os.pipe(); fcntl.fcntl(r, fcntl.F_SETOWN, ` + p + `); assert fcntl.fcntl(r, fcntl.F_GETOWN) != ` + p + `'` + ifThread(threads, pid),
-			`python3 -c 'import os, signal; signal.pidfd_send_signal(os.open("/proc/` + p + `", os.O_RDONLY), 0)'`,
-			`python3 -c 'import ctypes, os; l = ctypes.CDLL(None); os._exit(l.ptrace(0x4206, ` + p + `, 0, 0) != 0)'`,
-		} {
-			if command != "" {
-				fails(t, l, command)
-			}
-		}
-	}
 	out := begin(t, l, procmgr.StartRequest{Command: `echo $$; exec sleep 1000`, Background: true}, `\d+`)
 	succeeds(t, l, `kill -0 `+strings.TrimSpace(out.Text)+` && kill -KILL `+strings.TrimSpace(out.Text))
 	require.Equal(t, 137, *waitForEnd(t, l, out.Process.ID).Process.ExitCode)
-}
-
-// ifThread makes an attempt that only a thread can tell from another process fail for
-// the others.
-func ifThread(threads []int, pid int) string {
-	for _, thread := range threads {
-		if thread == pid {
-			return ""
-		}
-	}
-	return " && false"
-}
-
-// restrictedThreads returns the threads of this program that a box has restricted.
-func restrictedThreads(t testing.TB) (found []int) {
-	t.Helper()
-	tasks, err := os.ReadDir("/proc/self/task")
-	require.NoError(t, err)
-	for _, task := range tasks {
-		status, err := os.ReadFile("/proc/self/task/" + task.Name() + "/status")
-		if err == nil && strings.Contains(string(status), "NoNewPrivs:\t1") {
-			n, err := strconv.Atoi(task.Name())
-			require.NoError(t, err)
-			found = append(found, n)
-		}
-	}
-	return found
 }
 
 // No program in front of the box loads what a variable of a command names.
