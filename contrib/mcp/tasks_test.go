@@ -186,7 +186,7 @@ func TestTaskError(t *testing.T) {
 	t.Parallel()
 	local, _ := newLocal(t)
 	gone := make(chan struct{})
-	host := procmgr.WrapHost(local, func(m procmgr.Manager) procmgr.Manager { return forgetful{m, gone} })
+	host := procmgr.WrapHost(local, func(_ string, m procmgr.Manager) procmgr.Manager { return forgetful{m, gone} })
 	c := connectTasks(t, dialMemory(t, newServer(host, stdioChat, maxWait, quiet)), announced())
 	id := c.start(t, args{"command": "exec sleep 1000"}).TaskID
 	close(gone)
