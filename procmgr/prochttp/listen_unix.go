@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/xerrors"
 
@@ -105,6 +106,9 @@ func trusted(dir fs.FileInfo) bool {
 	return ok && (stat.Uid == 0 || int(stat.Uid) == os.Geteuid())
 }
 
+// forkToExec is longer than a child takes from its fork to its exec.
+const forkToExec = time.Second
+
 // removeStale removes a socket that a killed server left behind. It leaves
 // anything else in place.
 func removeStale(path string) error {
@@ -117,12 +121,18 @@ func removeStale(path string) error {
 	case info.Mode().Type() != fs.ModeSocket:
 		return xerrors.Errorf("%s is there and no socket: %w", path, procmgr.ErrInvalid)
 	}
-	conn, err := net.Dial("unix", path)
-	switch {
-	case err == nil:
+	// A command that a killed server was starting holds its socket until the exec.
+	for deadline := time.Now().Add(forkToExec); err == nil; time.Sleep(10 * time.Millisecond) {
+		var conn net.Conn
+		if conn, err = net.Dial("unix", path); err != nil {
+			break
+		}
 		conn.Close()
-		return xerrors.Errorf("%s is another server's: %w", path, procmgr.ErrInvalid)
-	case errors.Is(err, syscall.ECONNREFUSED):
+		if time.Now().After(deadline) {
+			return xerrors.Errorf("%s is another server's: %w", path, procmgr.ErrInvalid)
+		}
+	}
+	if errors.Is(err, syscall.ECONNREFUSED) {
 		return os.Remove(path)
 	}
 	return err

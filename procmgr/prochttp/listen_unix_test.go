@@ -11,6 +11,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -73,12 +74,16 @@ func TestUnixSocketInTheWay(t *testing.T) {
 	require.ErrorIs(t, err, procmgr.ErrInvalid)
 	require.ErrorContains(t, err, "is another server's")
 
-	// A killed server leaves its socket behind.
+	// A killed server leaves its socket behind. A command that it was starting holds the
+	// socket for a moment longer.
 	require.NoError(t, first.Close())
 	stale, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	require.NoError(t, err)
 	stale.SetUnlinkOnClose(false)
+	held, err := stale.File()
+	require.NoError(t, err)
 	require.NoError(t, stale.Close())
+	time.AfterFunc(50*time.Millisecond, func() { held.Close() })
 	second, err := prochttp.ListenUnix(path)
 	require.NoError(t, err)
 
