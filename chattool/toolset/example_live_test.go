@@ -25,12 +25,15 @@ func ExampleSet_Stop() {
 	defer manager.Close() // ends what still runs
 
 	interrupted := make(chan struct{})
+	show := func(text string) {
+		fmt.Print(text)
+		if text != "" {
+			close(interrupted)
+		}
+	}
 	set, err := toolset.New(toolset.Static(manager.Chat("chat-1")), &toolset.Options{
 		OnOutput: func(_ context.Context, c toolset.Call, chunk procmgr.Chunk) {
-			fmt.Print(chunk.Text)
-			if chunk.Text != "" {
-				close(interrupted)
-			}
+			show(chunk.Text) // chunk.Live is the line that is being redrawn
 		},
 	})
 	if err != nil {

@@ -21,7 +21,6 @@ var fleetRules = []rule{
 	{page: fleetPage, language: "go", has: "HandlerOptions{Insecure: true}", run: fleetExample, elsewhere: true},
 	{page: fleetPage, language: "go", has: "procnats.Transport(", run: fleetExample, elsewhere: true},
 	{page: fleetPage, language: "go", has: "procnats.EndsConfig()", run: fleetExample, elsewhere: true},
-	{page: fleetPage, language: "go", has: "Ends: true", run: fleetExample, elsewhere: true},
 	{page: fleetPage, language: "go", has: "procnats.ParseEnd(", run: fleetExample, elsewhere: true},
 	{page: fleetPage, language: "go", has: "procnats.NewPlacer(", run: placerExample, elsewhere: true},
 	{page: fleetPage, language: "go", has: "makeMachine(ctx)", run: placerExample, elsewhere: true},

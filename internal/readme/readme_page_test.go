@@ -81,9 +81,10 @@ BLOCK
 	fmt.Println(set.Call(ctx, toolset.Call{Name: "execute", Arguments: json.RawMessage(os.Getenv("ARGUMENTS"))}).Report.State)
 }`,
 	},
-	{page: "docs/recipes.md", language: "go", has: "procmgr.Follow(", run: inExamples("procmgr/example_test.go"), elsewhere: true},
+	{page: "docs/recipes.md", language: "go", has: "OnOutput: func", run: inExamples("chattool/toolset/example_live_test.go"), elsewhere: true},
 	{page: "docs/recipes.md", language: "go", has: "type chatKey", run: inExamples("chattool/toolset/example_test.go"), elsewhere: true},
-	{page: "docs/recipes.md", language: "go", has: "type placeKey", run: inExamples("chattool/toolset/example_once_test.go"), elsewhere: true},
+	{page: "docs/durable.md", language: "console", has: "go run ./durable", run: durableCommands},
+	{page: "docs/durable.md", language: "go", has: "StableID(", run: inExamples("chattool/toolset/example_once_test.go"), elsewhere: true},
 	{
 		page: "docs/recipes.md", language: "go", has: tokenBlock, run: chatToken,
 		program: `BLOCK
@@ -218,6 +219,16 @@ func stepsOfCI(t *testing.T, _ *pages, b block) {
 	for _, command := range commands(t, b) {
 		command, _, _ = strings.Cut(command, " #")
 		require.Contains(t, read(t, ".ci/run"), strings.TrimSpace(command), "no step of .ci/run runs it")
+	}
+}
+
+// durableCommands are those that the program itself names.
+func durableCommands(t *testing.T, _ *pages, b block) {
+	usage := read(t, "contrib/examples/durable/main.go")
+	for _, command := range commands(t, b) {
+		words := strings.Fields(command)
+		require.Equal(t, []string{"go", "run", "./durable"}, words[:3])
+		require.Contains(t, usage, "//\tdurable "+words[3]+" SOCKET")
 	}
 }
 
