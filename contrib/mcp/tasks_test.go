@@ -111,51 +111,43 @@ func TestUnannounced(t *testing.T) {
 	}
 }
 
-// To cancel a task is to ask its process to end, and its output can be read after that.
+// To cancel a task is to ask its process to end, and its output can be read after that. A
+// task that has ended, or that the model ends, stays what it is.
 func TestTaskCanceled(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct{ name, command, want string }{
-		{"ended by the signal", "echo out; exec sleep 1000", "exit code 143; "},
-		{"ended by itself", "trap 'exit 5' TERM; echo out; while :; do sleep 0.01; done", "exit code 5; "},
+	for _, test := range []struct{ name, command, first, want string }{
+		{"ended by the signal", "echo out; exec sleep 1000", "cancel", "exit code 143; "},
+		{"ended by itself", "trap 'exit 5' TERM; echo out; while :; do sleep 0.01; done", "cancel", "exit code 5; "},
+		{"ended before", "echo out; until [ -e go ]; do sleep 0.01; done", "go", ""},
+		{"ended by the model", "echo out; exec sleep 1000", "signal", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			local, _ := newLocal(t)
+			local, dir := newLocal(t)
 			c := connectTasks(t, dialMemory(t, newServer(local, stdioChat, maxWait, quiet)), announced())
-			id := c.start(t, args{"command": test.command}).TaskID
-			c.cancel(t, id)
-			c.cancel(t, id)
-			ended := c.until(t, id, "cancelled")
-			require.Equal(t, test.want+`process_output {"process_id":"`+id+`"} has the output`, ended.StatusMessage)
-			require.Nil(t, ended.Result)
+			id, status := c.start(t, args{"command": test.command}).TaskID, "completed"
+			switch test.first {
+			case "go":
+				letGo(t, dir)
+			case "signal":
+				_, isError := c.call(t, "process_signal", args{"process_id": id, "signal": "terminate"})
+				require.False(t, isError)
+			default:
+				status = "cancelled"
+				c.cancel(t, id)
+				c.cancel(t, id)
+			}
+			ended := c.until(t, id, status)
+			if status == "cancelled" {
+				require.Equal(t, test.want+`process_output {"process_id":"`+id+`"} has the output`, ended.StatusMessage)
+			}
+			require.Equal(t, status == "cancelled", ended.Result == nil)
 			res, _ := c.call(t, "process_output", args{"process_id": id})
 			require.Contains(t, res.Output, "out\n")
 			c.cancel(t, id)
 			require.Equal(t, ended, c.get(t, id))
 		})
 	}
-
-	t.Run("ended before", func(t *testing.T) {
-		t.Parallel()
-		local, dir := newLocal(t)
-		c := connectTasks(t, dialMemory(t, newServer(local, stdioChat, maxWait, quiet)), announced())
-		id := c.start(t, untilGo("exit 3")).TaskID
-		letGo(t, dir)
-		ended := c.until(t, id, "completed")
-		c.cancel(t, id)
-		require.Equal(t, ended, c.get(t, id))
-	})
-
-	t.Run("ended by the model", func(t *testing.T) {
-		t.Parallel()
-		local, _ := newLocal(t)
-		c := connectTasks(t, dialMemory(t, newServer(local, stdioChat, maxWait, quiet)), announced())
-		id := c.start(t, args{"command": "exec sleep 1000"}).TaskID
-		_, isError := c.call(t, "process_signal", args{"process_id": id, "signal": "terminate"})
-		require.False(t, isError)
-		res, _ := read(t, c.until(t, id, "completed").Result)
-		require.Equal(t, 143, *res.ExitCode)
-	})
 }
 
 // A client that cancels a call before it is a task stops the command, as ever.
