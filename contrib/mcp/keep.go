@@ -32,7 +32,7 @@ func serveKept(ctx context.Context, keeper, workDir string, local proclocal.Opti
 		return err
 	}
 	gone := new(atomic.Bool)
-	s, err := newServerWith(kept{k, gone}, stdioChat, opts, log)
+	s, err := newServerWith(persistentHost{k, gone}, stdioChat, opts, log)
 	if err != nil {
 		return err
 	}
@@ -40,21 +40,23 @@ func serveKept(ctx context.Context, keeper, workDir string, local proclocal.Opti
 	return serveStdio(ctx, s, func() { gone.Store(true) })
 }
 
-// kept is a host whose processes outlive the session. The end of the session cancels its
-// calls, which would stop their commands.
-type kept struct {
+// persistentHost is a host whose processes outlive the session. The end of the session
+// cancels its calls, which would stop their commands.
+type persistentHost struct {
 	procmgr.Host
 	gone *atomic.Bool // the client is
 }
 
-func (k kept) Chat(id string) procmgr.Manager { return keptChat{k.Host.Chat(id), k.gone} }
+func (k persistentHost) Chat(id string) procmgr.Manager {
+	return persistentChat{k.Host.Chat(id), k.gone}
+}
 
-type keptChat struct {
+type persistentChat struct {
 	procmgr.Manager
 	gone *atomic.Bool
 }
 
-func (k keptChat) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
+func (k persistentChat) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
 	if k.gone.Load() {
 		return procmgr.ErrClosed
 	}

@@ -70,7 +70,7 @@ type chatKey struct{}
 // newServerWith returns a server with options of the tools, whose sessions run their
 // commands on host. chatID returns the ID of a session's chat; see stdioChat and httpChat.
 func newServerWith(host procmgr.Host, chatID func(sessionID string) string, opts toolset.Options, log *slog.Logger) (s *server, err error) {
-	_, outlives := host.(kept)
+	_, outlives := host.(persistentHost)
 	s = &server{host: host, kept: outlives, chatID: chatID, log: log, taskWait: taskWait, chats: make(map[*mcp.ServerSession]*chat)}
 	lifetime := "end with the session."
 	if s.kept {

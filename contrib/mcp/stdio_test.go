@@ -49,7 +49,7 @@ func (w *peer) send(lines ...string) {
 type answered struct {
 	ID     json.RawMessage
 	Error  *struct{ Code int }
-	Result struct{ StructuredContent structured }
+	Result struct{ StructuredContent structuredContent }
 }
 
 // next reads the next answer.

@@ -8,9 +8,9 @@ import (
 	"github.com/toolproc/toolproc/chattool/toolset"
 )
 
-// A structured is the structured content of a result: the facts of its Report, for a
+// structuredContent is the structured content of a result: the facts of its Report, for a
 // program. The text beside it is for the model, and has the same facts.
-type structured struct {
+type structuredContent struct {
 	Success bool   `json:"success" jsonschema:"false if the command has failed, or not ended within its timeout"`
 	Error   string `json:"error,omitempty" jsonschema:"what went wrong, if the exit code does not say it"`
 	Denied  bool   `json:"denied,omitempty" jsonschema:"whether a person denied the call, so that nothing was done"`
@@ -31,12 +31,12 @@ type structured struct {
 	Notes        []string `json:"notes,omitempty" jsonschema:"what to know and what to do next"`
 	Meanwhile    []string `json:"meanwhile,omitempty" jsonschema:"what has become of other processes"`
 
-	Processes []listed `json:"processes,omitempty" jsonschema:"the processes of a list"`
-	Omitted   int      `json:"omitted,omitempty" jsonschema:"how many more processes follow"`
+	Processes []processEntry `json:"processes,omitempty" jsonschema:"the processes of a list"`
+	Omitted   int            `json:"omitted,omitempty" jsonschema:"how many more processes follow"`
 }
 
-// A listed is a process of a list.
-type listed struct {
+// A processEntry is a process of a list.
+type processEntry struct {
 	ID       string `json:"process_id"`
 	Command  string `json:"command"`
 	State    string `json:"state"`
@@ -47,7 +47,7 @@ type listed struct {
 // structuredSchema is the schema of every structured. What it lacks may be there: a
 // later version may say more.
 var structuredSchema = func() *jsonschema.Schema {
-	schema, err := jsonschema.For[structured](nil)
+	schema, err := jsonschema.For[structuredContent](nil)
 	if err != nil {
 		panic("mcp: the schema of a result: " + err.Error()) // it depends on the types above alone
 	}
@@ -56,8 +56,8 @@ var structuredSchema = func() *jsonschema.Schema {
 	return schema
 }()
 
-func structuredOf(r toolset.Report) structured {
-	s := structured{
+func structuredOf(r toolset.Report) structuredContent {
+	s := structuredContent{
 		Success: r.Success, Error: r.Error, Denied: r.Denied,
 		ProcessID: r.ProcessID, State: string(r.State), ExitCode: r.ExitCode, Signal: r.Signal, Seconds: r.Duration.Round(time.Millisecond).Seconds(),
 		WorkDir: r.WorkDir, Waiting: r.Waiting != nil, LogPath: r.LogPath, NextOffset: r.NextOffset,
@@ -67,7 +67,7 @@ func structuredOf(r toolset.Report) structured {
 		s.OmittedBytes, s.OmittedMore = r.Truncated.OmittedBytes, r.Truncated.Unknown
 	}
 	for _, p := range r.Processes {
-		s.Processes = append(s.Processes, listed{ID: p.ID, Command: p.Command, State: string(p.State), ExitCode: p.ExitCode, Signal: p.Signal})
+		s.Processes = append(s.Processes, processEntry{ID: p.ID, Command: p.Command, State: string(p.State), ExitCode: p.ExitCode, Signal: p.Signal})
 	}
 	return s
 }

@@ -36,7 +36,7 @@ func testStructured(t *testing.T, c *client, _ *proclocal.Local, dir string) {
 		ID   string   `json:"process_id"`
 		List []*named `json:"processes"`
 	}
-	call := func(name string, arguments args) (is structured, text string) {
+	call := func(name string, arguments args) (is structuredContent, text string) {
 		t.Helper()
 		res, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: arguments})
 		require.NoError(t, err)

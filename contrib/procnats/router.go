@@ -26,14 +26,14 @@ type Router struct {
 	opts   prochttp.ClientOptions
 
 	mu      sync.Mutex // guards the field below
-	clients map[string]*reached
+	clients map[string]*machineClient
 }
 
 var _ procroute.Router = (*Router)(nil)
 
-// A reached is a machine with its client, which is kept because it knows which IDs it
+// A machineClient is a machine with its client, which is kept because it knows which IDs it
 // has sent to which instance.
-type reached struct {
+type machineClient struct {
 	client *prochttp.Client
 	used   time.Time // when it was last a chat's machine, or has answered
 }
@@ -42,7 +42,7 @@ type reached struct {
 // options; their Transport is the machine's own. nc needs what it needs for
 // [Transport].
 func NewRouter(nc *nats.Conn, placer *Placer, opts *prochttp.ClientOptions) *Router {
-	r := &Router{cuts: &cuts{nc: nc}, placer: placer, clients: make(map[string]*reached)}
+	r := &Router{cuts: &cuts{nc: nc}, placer: placer, clients: make(map[string]*machineClient)}
 	if opts != nil {
 		r.opts = *opts
 	}
@@ -99,6 +99,6 @@ func (r *Router) client(name string) (*prochttp.Client, error) {
 	if err != nil {
 		return nil, xerrors.Errorf("procnats: machine %q: %w", name, err)
 	}
-	r.clients[name] = &reached{client: client, used: time.Now()}
+	r.clients[name] = &machineClient{client: client, used: time.Now()}
 	return client, nil
 }

@@ -76,11 +76,11 @@ type transport struct {
 
 	mu   sync.Mutex // guards the fields below
 	link string     // the link of the newest answer; "" before the first one
-	ask  *asking    // the newest question whether the machine is there
+	ask  *probe     // the newest question whether the machine is there
 }
 
-// An asking is one question for all calls that wait.
-type asking struct {
+// A probe is one question for all calls that wait.
+type probe struct {
 	began time.Time
 	done  chan struct{} // closed once the fields below are set
 	link  string
@@ -262,7 +262,7 @@ func (t *transport) present(ctx context.Context) (link string, err error) {
 	t.mu.Lock()
 	a := t.ask
 	if a == nil || time.Since(a.began) > t.askTime/2 {
-		a = &asking{began: time.Now(), done: make(chan struct{})}
+		a = &probe{began: time.Now(), done: make(chan struct{})}
 		t.ask = a
 		go a.run(t) // it ends in healthTime
 	}
@@ -276,7 +276,7 @@ func (t *transport) present(ctx context.Context) (link string, err error) {
 }
 
 // run asks. It sets the fields of a.
-func (a *asking) run(t *transport) {
+func (a *probe) run(t *transport) {
 	defer close(a.done)
 	ctx, cancel := context.WithTimeout(context.Background(), healthTime)
 	defer cancel()

@@ -184,7 +184,7 @@ func (v *View) serveStream(w http.ResponseWriter, r *http.Request) {
 	s := begin(w)
 	list, version := v.watch.page(q.Get("q"), 0, listed)
 	if s.send(event{"list", "", struct {
-		listing
+		listPage
 		ReadOnly bool `json:"read_only"`
 	}{list, v.opts.ReadOnly}}) != nil {
 		return
@@ -209,7 +209,7 @@ func (v *View) serveNews(ctx context.Context, s sender, k key, version int64, ev
 		version = now
 		news := make([]event, 0, 5)
 		if whole {
-			var page listing
+			var page listPage
 			page, version = v.watch.page("", 0, listed)
 			news = append(news, event{"list", "", page})
 		} else if len(changed) > 0 {
@@ -224,7 +224,7 @@ func (v *View) serveNews(ctx context.Context, s sender, k key, version int64, ev
 			news = append(news, event{"calls", "", calls})
 		}
 		if k.id != "" {
-			var of *reading
+			var of *transcript
 			if of, n = v.told.since(k, n); of != nil {
 				news = append(news, event{"reading", "", of})
 				if one, ok := v.watch.get(k); ok {

@@ -98,8 +98,8 @@ func about(arguments json.RawMessage) string {
 	return cmp.Or(known.Command, known.Path, known.ProcessID, strings.Trim(string(arguments), "{}"))
 }
 
-// A reading is what the model has read of one process.
-type reading struct {
+// A transcript is what the model has read of one process.
+type transcript struct {
 	Results []result `json:"results"`
 	Dropped int      `json:"dropped,omitempty"` // how many older results are kept no more
 	// Spans has the parts of the output that results have shown, in order. No two
@@ -115,12 +115,12 @@ type reading struct {
 	last int64 // the N of the newest change
 }
 
-// told has what the model has read.
-type told struct {
+// A modelView has what the model has read.
+type modelView struct {
 	mu    sync.Mutex // guards the fields below
 	n     int64
 	bytes int
-	of    map[key]*reading
+	of    map[key]*transcript
 	order []key // the keys of results, the oldest first
 	known []key // the keys of of, the oldest first
 	calls []call
@@ -152,7 +152,7 @@ func (v *View) Result(_ context.Context, c toolset.Call, r toolset.Result) {
 }
 
 // call remembers a call.
-func (t *told) call(one call) {
+func (t *modelView) call(one call) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	one.N = one.At.UnixMicro()
@@ -164,7 +164,7 @@ func (t *told) call(one call) {
 }
 
 // callsSince returns the calls behind the N of another one.
-func (t *told) callsSince(n int64) []call {
+func (t *modelView) callsSince(n int64) []call {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	i, _ := slices.BinarySearchFunc(t.calls, n+1, func(c call, n int64) int { return cmp.Compare(c.N, n) })
@@ -172,7 +172,7 @@ func (t *told) callsSince(n int64) []call {
 }
 
 // add remembers a result.
-func (t *told) add(k key, one result, shows []toolset.Span, found []procmgr.Highlight) {
+func (t *modelView) add(k key, one result, shows []toolset.Span, found []procmgr.Highlight) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	of := t.reading(k)
@@ -197,7 +197,7 @@ func (t *told) add(k key, one result, shows []toolset.Span, found []procmgr.High
 }
 
 // mention remembers that the model was told of processes.
-func (t *told) mention(all []procmgr.Process, now time.Time) {
+func (t *modelView) mention(all []procmgr.Process, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, p := range all {
@@ -211,14 +211,14 @@ func (t *told) mention(all []procmgr.Process, now time.Time) {
 
 // reading returns what is known of a process that is about to change. The caller holds
 // the lock.
-func (t *told) reading(k key) *reading {
+func (t *modelView) reading(k key) *transcript {
 	t.n++
 	if t.of == nil {
-		t.of = make(map[key]*reading)
+		t.of = make(map[key]*transcript)
 	}
 	of := t.of[k]
 	if of == nil {
-		of = &reading{Wired: true}
+		of = &transcript{Wired: true}
 		t.of[k] = of
 		t.known = append(t.known, k)
 		if len(t.known) > maxKnown {
@@ -230,7 +230,7 @@ func (t *told) reading(k key) *reading {
 }
 
 // drop drops the oldest result of the process at a place in order.
-func (t *told) drop(i int) {
+func (t *modelView) drop(i int) {
 	of := t.of[t.order[i]]
 	t.order = slices.Delete(t.order, i, i+1)
 	t.bytes -= len(of.Results[0].Content)
@@ -238,7 +238,7 @@ func (t *told) drop(i int) {
 	of.Dropped++
 }
 
-func (t *told) forget(k key) {
+func (t *modelView) forget(k key) {
 	for range t.of[k].Results {
 		t.drop(slices.Index(t.order, k))
 	}
@@ -248,12 +248,12 @@ func (t *told) forget(k key) {
 
 // since returns what the model has read of a process, with the results behind the n of
 // an earlier call alone. It returns nil if nothing is new, and the n of the next call.
-func (t *told) since(k key, n int64) (*reading, int64) {
+func (t *modelView) since(k key, n int64) (*transcript, int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	of := t.of[k]
 	if of == nil {
-		of = &reading{Wired: len(t.calls) > 0}
+		of = &transcript{Wired: len(t.calls) > 0}
 	}
 	if n >= 0 && of.last <= n {
 		return nil, n
@@ -270,7 +270,7 @@ func (t *told) since(k key, n int64) (*reading, int64) {
 }
 
 // moments returns when the model was told of a process, and the n of that.
-func (t *told) moments(k key) []time.Time {
+func (t *modelView) moments(k key) []time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if of := t.of[k]; of != nil {
@@ -326,7 +326,7 @@ func (b *bell) ring() {
 }
 
 // heard returns a channel that is closed when the model is told of something.
-func (t *told) heard() <-chan struct{} {
+func (t *modelView) heard() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.bell.heard()

@@ -51,7 +51,7 @@ type View struct {
 	assets  map[string]asset
 	mux     *http.ServeMux
 	watch   watch
-	told    told
+	told    modelView
 	// searching lets one search for highlights run at a time.
 	searching sync.Mutex
 	found     map[key]highlights // guarded by searching

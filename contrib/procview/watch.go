@@ -51,7 +51,7 @@ type record struct {
 // A watch knows all processes while somebody looks.
 type watch struct {
 	manager procmgr.Manager
-	told    *told
+	told    *modelView
 
 	mu      sync.Mutex // guards the fields below
 	users   int
@@ -374,8 +374,8 @@ func (w *watch) of(k key) procmgr.Manager {
 	return w.manager
 }
 
-// A listing is a part of the list.
-type listing struct {
+// A listPage is a part of the list.
+type listPage struct {
 	Processes []record `json:"processes"`
 	Total     int      `json:"total"`
 	Live      int      `json:"live"`
@@ -384,12 +384,12 @@ type listing struct {
 // page returns the processes whose command, ID or chat has a text, the living ones
 // first, and of each kind the newest first. The listing has at most limit of them. It
 // also returns the version of what it has seen.
-func (w *watch) page(query string, offset, limit int) (listing, int64) {
+func (w *watch) page(query string, offset, limit int) (listPage, int64) {
 	query = strings.ToLower(query)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var all [2][]*record // living and exited
-	page := listing{Processes: []record{}}
+	page := listPage{Processes: []record{}}
 	for _, r := range w.records {
 		if !r.Gone && (query == "" || r.has(query)) {
 			kind := 0

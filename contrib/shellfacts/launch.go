@@ -242,7 +242,7 @@ func (l *launch) scriptFile(s *spec) {
 	}
 	options, operands := l.parse(s, l.args)
 	l.effects(options)
-	version := slices.ContainsFunc(options, func(o given) bool { return strings.HasPrefix(strings.ToLower(o.name), "v") })
+	version := slices.ContainsFunc(options, func(o flag) bool { return strings.HasPrefix(strings.ToLower(o.name), "v") })
 	if len(operands) > 0 && operands[0].lit && subcommand().MatchString(operands[0].text) || len(operands) == 0 && version {
 		return
 	}

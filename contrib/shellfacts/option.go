@@ -36,8 +36,8 @@ type option struct {
 	effect byte // or 0
 }
 
-// A given is an option of a command.
-type given struct {
+// A flag is an option of a command.
+type flag struct {
 	name   string
 	effect byte
 	value  value
@@ -69,7 +69,7 @@ func parseSpec(options string) *spec {
 }
 
 // parse takes the options from words, as getopt does.
-func (l *launch) parse(s *spec, args []value) (options []given, operands []value) {
+func (l *launch) parse(s *spec, args []value) (options []flag, operands []value) {
 	next := func() (v value) {
 		if len(args) == 0 {
 			v = value{text: "?"}
@@ -101,7 +101,7 @@ func (l *launch) parse(s *spec, args []value) (options []given, operands []value
 				l.unclear(arg, "an option")
 				continue
 			}
-			g := given{name: name, effect: o.effect, value: literal(text)}
+			g := flag{name: name, effect: o.effect, value: literal(text)}
 			if o.value == ':' && !has {
 				g.value = next()
 			}
@@ -115,7 +115,7 @@ func (l *launch) parse(s *spec, args []value) (options []given, operands []value
 					l.unclear(arg, "an option")
 					break
 				}
-				g := given{name: string(letter), effect: o.effect}
+				g := flag{name: string(letter), effect: o.effect}
 				switch {
 				case o.value != 0 && letters != "":
 					g.value, letters = literal(letters), ""
@@ -143,7 +143,7 @@ func (l *launch) spec(s *spec) {
 }
 
 // effects applies what options do. It reports whether one gave an expression.
-func (l *launch) effects(options []given) (expression bool) {
+func (l *launch) effects(options []flag) (expression bool) {
 	for _, o := range options {
 		switch o.effect {
 		case 'w':

@@ -37,7 +37,7 @@ func (l *launch) special(s *spec) bool {
 func (l *launch) copied(s *spec) {
 	options, operands := l.parse(s, l.args)
 	into := literal(".") // where ln makes a link without a second operand
-	at := slices.IndexFunc(options, func(o given) bool { return o.name == "t" || o.name == "target-directory" })
+	at := slices.IndexFunc(options, func(o flag) bool { return o.name == "t" || o.name == "target-directory" })
 	switch n := len(operands) - 1; {
 	case at >= 0:
 		into = options[at].value

@@ -163,8 +163,8 @@ func (v value) special() bool {
 	return v.text == "-" || device(v.text) || !v.lit && device(v.head)
 }
 
-// A spelling is a word while it is read.
-type spelling struct {
+// A wordReader has a word while it is read.
+type wordReader struct {
 	b       strings.Builder
 	unknown bool   // what follows is known no more
 	head    string // what there was before
@@ -173,7 +173,7 @@ type spelling struct {
 }
 
 // loses notes that the rest is not known.
-func (s *spelling) loses(many bool) {
+func (s *wordReader) loses(many bool) {
 	if !s.unknown {
 		s.unknown, s.head = true, s.b.String()
 	}
@@ -182,14 +182,14 @@ func (s *spelling) loses(many bool) {
 
 // splits is loses for an expansion that may become several words, which begin with
 // anything.
-func (s *spelling) splits() {
+func (s *wordReader) splits() {
 	s.loses(true)
 	s.head = ""
 }
 
 // word reads a word. raw is as the command writes it, and "" if there is none.
 func (r *reader) word() (v value, raw string) {
-	s := new(spelling)
+	s := new(wordReader)
 	r.blanks()
 	begin := r.at
 	for r.at < len(r.text) && !delimits(r.text[r.at]) {
@@ -228,7 +228,7 @@ func (r *reader) word() (v value, raw string) {
 }
 
 // unquoted handles a byte that stands in no quotes.
-func (r *reader) unquoted(s *spelling, c byte, begin int) {
+func (r *reader) unquoted(s *wordReader, c byte, begin int) {
 	first := r.at-1 == begin
 	switch c {
 	case '*', '?', '[':
@@ -262,7 +262,7 @@ func (r *reader) quotes(b *strings.Builder, text string, closed bool) {
 }
 
 // double reads what stands in double quotes.
-func (r *reader) double(s *spelling) {
+func (r *reader) double(s *wordReader) {
 	for {
 		next := strings.IndexAny(r.text[r.at:], "\"\\$`")
 		if next < 0 {
@@ -295,7 +295,7 @@ func (r *reader) double(s *spelling) {
 var variable = pattern(`^(?:[A-Za-z_][A-Za-z0-9_]*|[0-9!?$]|\{[A-Za-z_][A-Za-z0-9_]*\})`)
 
 // dollar reads what follows a $.
-func (r *reader) dollar(s *spelling, quoted bool) {
+func (r *reader) dollar(s *wordReader, quoted bool) {
 	name := variable().FindString(r.text[r.at:])
 	r.at += len(name)
 	switch c := r.peek(0); {

@@ -46,7 +46,7 @@ func newSession(model fantasy.LanguageModel, manager procmgr.Manager, from curso
 		return nil, err
 	}
 	for _, tool := range chattool.Tools(set) {
-		tools = append(tools, watched{AgentTool: tool, watcher: w})
+		tools = append(tools, watchedTool{AgentTool: tool, watcher: w})
 	}
 	s := &session{
 		stop:   stop,

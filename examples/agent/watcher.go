@@ -22,10 +22,10 @@ type watcher struct {
 	show    *screen
 }
 
-// A watched tool shows its calls and their results. Between the two it shows
+// A watchedTool is a tool whose calls and results are shown. Between the two it shows
 // the newest line of the process that the call waits for. Ctrl-C stops the
 // call.
-type watched struct {
+type watchedTool struct {
 	fantasy.AgentTool
 	*watcher
 }
@@ -41,7 +41,7 @@ func processID(ctx context.Context, _ toolset.Call) string {
 }
 
 // Run carries out a call. It waits for the goroutine that shows the output.
-func (w watched) Run(ctx context.Context, call fantasy.ToolCall) (fantasy.ToolResponse, error) {
+func (w watchedTool) Run(ctx context.Context, call fantasy.ToolCall) (fantasy.ToolResponse, error) {
 	w.show.call(call)
 	ctx, done := w.stop.Command(ctx)
 	defer done()

@@ -81,7 +81,7 @@ func (l *Local) input(ctx context.Context, chat, id string, req procmgr.InputReq
 
 // watch lets a matcher see what is printed after a write. A request that writes
 // nothing may also wait for what is shown already.
-func (r *record) watch(ctx context.Context, m *capture.Matcher, req procmgr.InputRequest, w *input.Written) error {
+func (r *record) watch(ctx context.Context, m *capture.Matcher, req procmgr.InputRequest, w *input.Receipt) error {
 	if !check.Writes(req) {
 		return r.out.Watch(ctx, m, w.Before.Offset)
 	}
@@ -90,10 +90,10 @@ func (r *record) watch(ctx context.Context, m *capture.Matcher, req procmgr.Inpu
 
 // put writes a request, or finds out what was written with its key. It returns nil
 // if the request was refused.
-func (l *Local) put(ctx context.Context, r *record, req procmgr.InputRequest, until time.Time) (*input.Written, error) {
+func (l *Local) put(ctx context.Context, r *record, req procmgr.InputRequest, until time.Time) (*input.Receipt, error) {
 	var refused bool
 	var err error
-	w, failed := r.answers.Do(ctx, req.IdempotencyKey, input.FingerprintOf(req), func(w *input.Written) bool {
+	w, failed := r.answers.Do(ctx, req.IdempotencyKey, input.FingerprintOf(req), func(w *input.Receipt) bool {
 		if refused, err = r.in.Write(ctx, w, req, until); !refused {
 			r.log(slog.LevelInfo, "input written", slog.Int("bytes", w.N), slog.Int("keys", len(req.Keys)))
 		}

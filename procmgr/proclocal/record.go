@@ -52,7 +52,7 @@ type record struct {
 
 	look sync.Once // for lookForWithheld
 
-	answers idempotency.Memo[input.Written]
+	answers idempotency.Memo[input.Receipt]
 
 	// shown is the process as it was at its last turn; nil before the start has
 	// succeeded. It is read without a lock, and what it points to does not

@@ -260,7 +260,7 @@ func (l *Local) reserve(chat, id string, key idempotency.Fingerprint, terminal b
 		terminal: terminal,
 		ready:    make(chan struct{}),
 		told:     nobodyTold,
-		answers:  idempotency.Memo[input.Written]{Max: maxAnswers},
+		answers:  idempotency.Memo[input.Receipt]{Max: maxAnswers},
 	}
 	if l.opts.OnStart != nil {
 		r.told = make(chan struct{})

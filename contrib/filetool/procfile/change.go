@@ -34,7 +34,7 @@ type change struct {
 	l    *Local
 	dirs map[string]*folder
 	undo []func() // removes the directories that were made, the last first
-	all  []*staged
+	all  []*tempFile
 	done bool
 }
 
@@ -44,8 +44,8 @@ type folder struct {
 	file *os.File // has the lock
 }
 
-// A staged file is written, and not yet in its place.
-type staged struct {
+// A tempFile is a file that is written and not yet in its place.
+type tempFile struct {
 	place
 	in   *folder
 	old  *content // nil if there is none
@@ -163,7 +163,7 @@ func (c *change) stage(ctx context.Context, p place, old *content, data []byte) 
 			return c.l.explain(p.path, err)
 		}
 	}
-	s := &staged{place: p, in: in, old: old, temp: tempName + rand.Text() + ".tmp"}
+	s := &tempFile{place: p, in: in, old: old, temp: tempName + rand.Text() + ".tmp"}
 	s.info = info
 	perm := fs.FileMode(0o666)
 	if info != nil {
@@ -219,7 +219,7 @@ func (c *change) commit(ctx context.Context) error {
 
 // put puts a staged file into its place, unless the file there is another one than
 // before.
-func (c *change) put(s *staged) error {
+func (c *change) put(s *tempFile) error {
 	now, err := s.in.root.Lstat(s.name())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -248,7 +248,7 @@ func irreplaceable(path, why string) error {
 }
 
 // takeBack brings the files back that are in their places already.
-func (c *change) takeBack(placed []*staged, err error) error {
+func (c *change) takeBack(placed []*tempFile, err error) error {
 	var failed []string
 	for _, s := range placed {
 		var back error

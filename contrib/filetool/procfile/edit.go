@@ -21,8 +21,8 @@ func (l *Local) Edit(ctx context.Context, req EditRequest) (EditResult, error) {
 	return res, callerr.In("procfile", "edit", "", err)
 }
 
-// An edited file is one of an Edit.
-type edited struct {
+// A fileEdit is one file of an Edit.
+type fileEdit struct {
 	place
 	version string
 	edits   []Edit
@@ -68,7 +68,7 @@ func (c *change) edit(ctx context.Context, req EditRequest) (res EditResult, err
 }
 
 // edited returns the files of a request, each once.
-func (l *Local) edited(req EditRequest) (all []*edited, err error) {
+func (l *Local) edited(req EditRequest) (all []*fileEdit, err error) {
 	for _, f := range req.Files {
 		p, err := l.existing(f.Path)
 		if err != nil {
@@ -77,9 +77,9 @@ func (l *Local) edited(req EditRequest) (all []*edited, err error) {
 		if len(f.Edits) == 0 {
 			return nil, xerrors.Errorf("there are no edits for %s: %w", p.path, procmgr.ErrInvalid)
 		}
-		i := slices.IndexFunc(all, func(e *edited) bool { return e.path == p.path })
+		i := slices.IndexFunc(all, func(e *fileEdit) bool { return e.path == p.path })
 		if i < 0 {
-			all = append(all, &edited{place: p, version: f.Version, edits: slices.Clone(f.Edits)})
+			all = append(all, &fileEdit{place: p, version: f.Version, edits: slices.Clone(f.Edits)})
 			continue
 		}
 		e := all[i]
@@ -92,7 +92,7 @@ func (l *Local) edited(req EditRequest) (all []*edited, err error) {
 }
 
 // apply makes the edits of a file in memory.
-func (c *change) apply(ctx context.Context, e *edited, set secrets) (err error) {
+func (c *change) apply(ctx context.Context, e *fileEdit, set secrets) (err error) {
 	if e.old, err = c.current(ctx, e.place); err != nil {
 		return err
 	}

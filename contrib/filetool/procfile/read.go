@@ -61,7 +61,7 @@ func (l *Local) read(ctx context.Context, req ReadRequest) (ReadResult, error) {
 	if limit <= 0 || limit > MaxLines {
 		limit = MaxLines
 	}
-	s := &surveyed{most: info.Size(), last: '\n'}
+	s := &survey{most: info.Size(), last: '\n'}
 	if s.most == 0 {
 		s.most = maxUnsized
 	}
@@ -174,8 +174,8 @@ const (
 	waitTime = time.Second
 )
 
-// A surveyed file is one that was read once.
-type surveyed struct {
+// A survey has the facts of a file that was read once.
+type survey struct {
 	most     int64 // bytes to read
 	crlf, lf int64 // line ends
 	last     byte
@@ -183,7 +183,7 @@ type surveyed struct {
 	binary   bool
 }
 
-func (s *surveyed) info(path string, size int64, version string) FileInfo {
+func (s *survey) info(path string, size int64, version string) FileInfo {
 	i := FileInfo{Path: path, Size: size, Total: s.lf + s.crlf, Version: version, Encoding: s.encoding, Unended: s.last != '\n'}
 	if i.Unended {
 		i.Total++
@@ -200,7 +200,7 @@ func (s *surveyed) info(path string, size int64, version string) FileInfo {
 }
 
 // count counts the lines of a part.
-func (s *surveyed) count(part []byte) {
+func (s *survey) count(part []byte) {
 	if len(part) == 0 {
 		return
 	}
@@ -213,7 +213,7 @@ func (s *surveyed) count(part []byte) {
 
 // scan reads a file from its beginning, shows its bytes to tee, and its text to take
 // until that needs no more.
-func (s *surveyed) scan(ctx context.Context, f *os.File, tee io.Writer, take func(part []byte) (done bool)) error {
+func (s *survey) scan(ctx context.Context, f *os.File, tee io.Writer, take func(part []byte) (done bool)) error {
 	in := io.TeeReader(io.LimitReader(f, s.most), tee)
 	head := make([]byte, headSize)
 	n, err := io.ReadFull(in, head)

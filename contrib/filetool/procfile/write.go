@@ -76,7 +76,7 @@ func (c *change) write(ctx context.Context, req WriteRequest) (res WriteResult, 
 // describe returns what is known of a file with a content.
 func describe(path string, data []byte) FileInfo {
 	encoding, text := textOf(data)
-	s := &surveyed{encoding: encoding, last: '\n'}
+	s := &survey{encoding: encoding, last: '\n'}
 	s.count(text)
 	return s.info(path, int64(len(data)), versionOf(data))
 }

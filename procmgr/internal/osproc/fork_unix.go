@@ -156,7 +156,7 @@ func closeInherited(files []uintptr, last int) []uintptr {
 	return files
 }
 
-// An ignoring keeps commands from ignoring what this program ignores. A child
+// ignoredSignals keeps commands from ignoring what this program ignores. A child
 // inherits an ignored signal, also through an exec, so that nohup and the & of a
 // script would make commands that no Interrupt ends. A signal with a handler is
 // the default one again after an exec. So before a fork each ignored signal gets
@@ -164,7 +164,7 @@ func closeInherited(files []uintptr, last int) []uintptr {
 //
 // SIGTTIN and SIGTTOU stay ignored. With a handler, the kernel would repeat a
 // read from the terminal without end while this program is in the background.
-type ignoring struct {
+type ignoredSignals struct {
 	mu     sync.Mutex // guards the fields below; held for moments
 	starts int        // under way
 	looked bool       // at all signals, even ones unknown to package signal
@@ -178,13 +178,13 @@ type ignoring struct {
 }
 
 // ignores is one for all Systems, because a signal is ignored by a whole program.
-var ignores = ignoring{passing: make(chan os.Signal, 1), always: make(chan os.Signal, 1)}
+var ignores = ignoredSignals{passing: make(chan os.Signal, 1), always: make(chan os.Signal, 1)}
 
 // maxSignal is the last signal that package signal knows everywhere.
 const maxSignal syscall.Signal = 64
 
 // begin is called before a fork, and end after the exec.
-func (g *ignoring) begin() {
+func (g *ignoredSignals) begin() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.starts++
@@ -205,7 +205,7 @@ func (g *ignoring) begin() {
 	}
 }
 
-func (g *ignoring) end() {
+func (g *ignoredSignals) end() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.starts--; g.starts == 0 && len(g.hangups) > 0 {

@@ -91,8 +91,8 @@ func slurp(path string, buf []byte) ([]byte, bool) {
 	return buf[:n], n > 0
 }
 
-// A watched is a descriptor for which a program waits in a poll, a select or an epoll.
-type watched struct {
+// A pollEntry is a descriptor for which a program waits in a poll, a select or an epoll.
+type pollEntry struct {
 	fd    int
 	reads bool // until it can be read
 	file  file // an epoll entry's file, which may differ from the descriptor's by now
@@ -108,7 +108,7 @@ const maxWatched = 256
 const forever time.Duration = math.MaxInt64
 
 // watchedBy returns the descriptors of a wait, and its timeout in whole seconds.
-func watchedBy(pid int, s sleep) (all []watched, timeout time.Duration, ok bool) {
+func watchedBy(pid int, s sleep) (all []pollEntry, timeout time.Duration, ok bool) {
 	switch s.call {
 	case poll:
 		all, ok = polled(pid, s.args[0], s.args[1])
@@ -150,7 +150,7 @@ func seconds(pid int, at uint64) time.Duration {
 }
 
 // polled reads an array of struct pollfd.
-func polled(pid int, at, n uint64) (all []watched, ok bool) {
+func polled(pid int, at, n uint64) (all []pollEntry, ok bool) {
 	const size = 8
 	if n > maxWatched {
 		return nil, false
@@ -162,14 +162,14 @@ func polled(pid int, at, n uint64) (all []watched, ok bool) {
 	for ; len(mem) > 0; mem = mem[size:] {
 		if fd := int32(binary.NativeEndian.Uint32(mem)); fd >= 0 {
 			events := binary.NativeEndian.Uint16(mem[4:])
-			all = append(all, watched{fd: int(fd), reads: events&(unix.POLLIN|readNormal) != 0})
+			all = append(all, pollEntry{fd: int(fd), reads: events&(unix.POLLIN|readNormal) != 0})
 		}
 	}
 	return all, true
 }
 
 // selected reads the three sets of a select.
-func selected(pid int, args [6]uint64) (all []watched, ok bool) {
+func selected(pid int, args [6]uint64) (all []pollEntry, ok bool) {
 	n := args[0]
 	if n > 4*maxWatched {
 		return nil, false
@@ -184,7 +184,7 @@ func selected(pid int, args [6]uint64) (all []watched, ok bool) {
 		}
 		for fd := range int(n) {
 			if binary.NativeEndian.Uint64(mem[fd/64*8:])>>(fd%64)&1 != 0 {
-				all = append(all, watched{fd: fd, reads: i == 0})
+				all = append(all, pollEntry{fd: fd, reads: i == 0})
 			}
 		}
 	}
@@ -194,7 +194,7 @@ func selected(pid int, args [6]uint64) (all []watched, ok bool) {
 // entered reads the entries of an epoll, as in
 //
 //	tfd:       18 events:       19 data:               12  pos:0 ino:3 sdev:19
-func entered(pid int, fd uint64) (all []watched, ok bool) {
+func entered(pid int, fd uint64) (all []pollEntry, ok bool) {
 	var buf [maxWatched * 96]byte
 	text, ok := slurp("/proc/"+strconv.Itoa(pid)+"/fdinfo/"+strconv.FormatUint(fd, 10), buf[:])
 	if !ok || len(text) == len(buf) {
@@ -204,7 +204,7 @@ func entered(pid int, fd uint64) (all []watched, ok bool) {
 		if !bytes.HasPrefix(line, []byte("tfd:")) {
 			continue
 		}
-		var w watched
+		var w pollEntry
 		var events, device uint64
 		seen := 0
 		for i, fields := 0, bytes.Fields(line); i < len(fields); i++ {

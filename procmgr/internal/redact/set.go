@@ -170,8 +170,8 @@ func (s *Set) opens(text []byte) (from, value int) {
 	return from, value
 }
 
-// A joined is a text without its line ends and the indentation behind them.
-type joined struct {
+// A joinedText is a text without its line ends and the indentation behind them.
+type joinedText struct {
 	text   []byte
 	whole  int      // bytes of the text with them
 	breaks [][2]int // the offset in text of each, and the bytes of all up to there
@@ -179,11 +179,11 @@ type joined struct {
 }
 
 // joins lends joined texts.
-var joins = sync.Pool{New: func() any { return new(joined) }}
+var joins = sync.Pool{New: func() any { return new(joinedText) }}
 
 // join joins the lines of a text.
-func join(text []byte) *joined {
-	j := joins.Get().(*joined)
+func join(text []byte) *joinedText {
+	j := joins.Get().(*joinedText)
 	j.whole, j.breaks, j.room = len(text), j.breaks[:0], j.room[:0]
 	removed := 0
 	for rest := text; len(rest) > 0; {
@@ -208,7 +208,7 @@ func join(text []byte) *joined {
 }
 
 // offset returns where a byte of the joined text stands in the text.
-func (j *joined) offset(at int) int {
+func (j *joinedText) offset(at int) int {
 	if i := sort.Search(len(j.breaks), func(i int) bool { return j.breaks[i][0] > at }); i > 0 {
 		return at + j.breaks[i-1][1]
 	}

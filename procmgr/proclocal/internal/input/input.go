@@ -27,7 +27,7 @@ type Inlet struct {
 	tree     *osproc.Input // set before anybody knows the process
 	turn     chan struct{} // holds a token while a request writes
 	owed     string        // the rest of a pasted text's marks; for the request that has the turn
-	print    printing
+	print    printMonitor
 
 	// mu guards the fields below. It is held while output is drawn.
 	mu      sync.Mutex
@@ -159,8 +159,8 @@ func Kind(s procmgr.Stdin) osproc.Stdin {
 	return osproc.StdinEmpty
 }
 
-// A printing tells when a process prints.
-type printing struct {
+// A printMonitor reports when a process prints.
+type printMonitor struct {
 	mu     sync.Mutex // guards the fields below
 	count  int64      // pieces of output
 	last   time.Time
@@ -169,7 +169,7 @@ type printing struct {
 	news   chan struct{} // closed at the next piece; nil without a waiter
 }
 
-func (p *printing) note() {
+func (p *printMonitor) note() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.count++
@@ -181,7 +181,7 @@ func (p *printing) note() {
 }
 
 // written notes that the process was written to.
-func (p *printing) written() {
+func (p *printMonitor) written() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.writes++
@@ -202,7 +202,7 @@ func (in *Inlet) Active() (at time.Time, writes int64) {
 
 // look returns how many pieces there were, when the last one came, and a channel
 // that is closed at the next one.
-func (p *printing) look() (count int64, last time.Time, news <-chan struct{}) {
+func (p *printMonitor) look() (count int64, last time.Time, news <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.news == nil {
@@ -216,7 +216,7 @@ const quietAtLast = 2 * time.Second
 
 // Quiet returns when the output after a write has been quiet for a while, unless more
 // is printed before: then news is closed.
-func (in *Inlet) Quiet(w *Written, quiet time.Duration) (at time.Time, news <-chan struct{}) {
+func (in *Inlet) Quiet(w *Receipt, quiet time.Duration) (at time.Time, news <-chan struct{}) {
 	count, last, news := in.print.look()
 	switch {
 	case count <= w.count:
@@ -227,8 +227,8 @@ func (in *Inlet) Quiet(w *Written, quiet time.Duration) (at time.Time, news <-ch
 	return last.Add(quiet), news
 }
 
-// Written tells what a request has written.
-type Written struct {
+// A Receipt says what a request has written.
+type Receipt struct {
 	Before capture.Mark // the end of the output before the write
 	N      int          // bytes of Data
 	Err    error        // why not all was written

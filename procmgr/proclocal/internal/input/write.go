@@ -16,7 +16,7 @@ import (
 
 // Write writes a request, and sets the fields of w. If it reports that the
 // request was refused, nothing was written. An error that is ctx's is not w's.
-func (in *Inlet) Write(ctx context.Context, w *Written, req procmgr.InputRequest, until time.Time) (refused bool, err error) {
+func (in *Inlet) Write(ctx context.Context, w *Receipt, req procmgr.InputRequest, until time.Time) (refused bool, err error) {
 	defer func() { w.at = time.Now() }()
 	mark := func() {
 		w.Before = in.out.Mark()
