@@ -124,6 +124,8 @@ func fixed() *toolset.Options {
 	return &toolset.Options{ProcessID: func(context.Context, toolset.Call) string { return "p1" }}
 }
 
+var withInput = &toolset.Options{Input: true}
+
 // arguments returns the arguments of a call: name, value, name, value.
 func arguments(t *testing.T, pairs ...any) string {
 	t.Helper()

@@ -65,8 +65,6 @@ func (l *local) shell(command string) string {
 const repository = "git init -q . && git config user.name a && git config user.email a@b && " +
 	"for i in 1 2 3; do echo $i >f$i && git add f$i && git commit -q -m commit-$i; done"
 
-var withInput = &toolset.Options{Input: true}
-
 func TestLocalInput(t *testing.T) {
 	t.Parallel()
 	l := newLocal(t, withInput)
