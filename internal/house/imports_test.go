@@ -218,14 +218,14 @@ var arrows = []arrow{
 		dir:     "procmgr/prochttp",
 		module:  []string{"procmgr", "procmgr/internal/idempotency", "procmgr/internal/callerr", "procmgr/internal/check", "headtail"},
 		outside: []string{strictJSON, xerrors},
-		tests:   []string{"procmgr/proclocal", "procmgr/procroute", "internal/beside", "procmgr/internal/asktest", "procmgr/proctest", "internal/testenv"},
+		tests:   []string{"procmgr/proclocal", "procmgr/procroute", "internal/beside", "procmgr/internal/leftover", "procmgr/proctest", "internal/testenv"},
 		why:     "a client and a handler know a Host and the limits of a text; how processes run is not their business, and net/http routes well enough; encoding/json guesses what a handler must refuse",
 	},
 	{
 		dir:     "procmgr/proctest",
 		module:  []string{"procmgr", "headtail", "procmgr/internal/callerr", "procmgr/internal/check"},
 		outside: []string{xerrors},
-		tests:   []string{"internal/testenv", "procmgr/proclocal", "chattool/toolset"},
+		tests:   []string{"internal/testenv", "procmgr/internal/leftover", "procmgr/proclocal", "chattool/toolset"},
 		why:     "the suite tests any Host by its interface alone, and its users get no assertion library with it",
 	},
 	{

@@ -11,8 +11,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -20,26 +18,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/internal/asktest"
+	"github.com/toolproc/toolproc/procmgr/internal/leftover"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
-// TestMain fails the run if it leaves goroutines or children behind: a wait, a
-// connection, a process.
+// TestMain fails the run if it leaves a wait, a connection or a process behind.
 func TestMain(m *testing.M) {
-	asktest.Play()
 	if os.Getenv(farSideVariable) != "" {
 		os.Exit(farSide())
 	}
-	code := m.Run()
-	if code == 0 {
-		if left := leftBehind(); left != "" {
-			fmt.Fprintln(os.Stderr, "left behind by the tests:", left)
-			code = 1
-		}
-	}
-	os.Exit(code)
+	os.Exit(leftover.Run(m, "toolproc/procmgr"))
 }
 
 // farSideVariable makes this program the far side of a Dial.
@@ -62,54 +51,6 @@ func farSide() int {
 		return 1
 	}
 	return 0
-}
-
-// leftBehind waits for goroutines and children that are about to end. A wait
-// that a client could continue takes 2 s.
-func leftBehind() (left string) {
-	for range 500 {
-		left = goroutines()
-		if all := children(); len(all) > 0 {
-			left += fmt.Sprint(" children: ", all)
-		}
-		if left == "" {
-			return ""
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	return left
-}
-
-// goroutines returns the stacks of the goroutines that belong to this module, or
-// serve or hold a connection.
-func goroutines() string {
-	buf := make([]byte, 4<<20)
-	all := string(buf[:runtime.Stack(buf, true)])
-	var ours []string
-	for _, g := range strings.Split(all, "\n\n") {
-		if strings.Contains(g, "prochttp_test.TestMain") {
-			continue
-		}
-		if strings.Contains(g, "toolproc/procmgr") || strings.Contains(g, "net/http.") {
-			ours = append(ours, g)
-		}
-	}
-	return strings.Join(ours, "\n\n")
-}
-
-// children returns the children of this program from the files of Linux. Under
-// Wine, these files describe Wine itself.
-func children() []string {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	files, _ := filepath.Glob("/proc/self/task/*/children")
-	var all []string
-	for _, f := range files {
-		text, _ := os.ReadFile(f)
-		all = append(all, strings.Fields(string(text))...)
-	}
-	return all
 }
 
 // long is a time that a test waits only if something is wrong.

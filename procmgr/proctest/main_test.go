@@ -4,13 +4,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/procmgr/internal/leftover"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
@@ -43,8 +42,8 @@ func run(m *testing.M) int {
 // leftBehind gives processes and goroutines that are ending a moment to end.
 func leftBehind(temp string) (left string) {
 	for range 200 {
-		left = goroutines()
-		if children := children(); len(children) > 0 {
+		left = leftover.Goroutines("toolproc/procmgr")
+		if children := leftover.Children(); len(children) > 0 {
 			left += fmt.Sprint(" children: ", children)
 		}
 		if files, _ := filepath.Glob(filepath.Join(temp, "*")); len(files) > 0 {
@@ -56,29 +55,6 @@ func leftBehind(temp string) (left string) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	return left
-}
-
-func goroutines() string {
-	buf := make([]byte, 1<<20)
-	all := string(buf[:runtime.Stack(buf, true)])
-	var ours []string
-	for _, g := range strings.Split(all, "\n\n") {
-		if strings.Contains(g, "toolproc/procmgr.") || strings.Contains(g, "toolproc/procmgr/proctest.") {
-			ours = append(ours, g)
-		}
-	}
-	return strings.Join(ours, "\n\n")
-}
-
-// children returns the children of this program, as Linux lists them.
-func children() []string {
-	files, _ := filepath.Glob("/proc/self/task/*/children")
-	var all []string
-	for _, f := range files {
-		text, _ := os.ReadFile(f)
-		all = append(all, strings.Fields(string(text))...)
-	}
-	return all
 }
 
 // newLocal returns a Local that the test closes. Its Close must not fail.

@@ -28,9 +28,10 @@ func Run(m *testing.M, ours string) int {
 	return code
 }
 
-// leftBehind waits a moment for goroutines and children that are about to end.
+// leftBehind waits for goroutines and children that are about to end. A wait that a
+// client of prochttp could continue takes 2 s.
 func leftBehind(ours string, descriptorsBefore int) (left string) {
-	for range 200 {
+	for range 500 {
 		left = Goroutines(ours)
 		if children := Children(); len(children) > 0 {
 			left += fmt.Sprint(" children: ", children)
