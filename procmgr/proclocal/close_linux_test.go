@@ -17,6 +17,7 @@ import (
 
 	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/leftover"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
@@ -161,22 +162,7 @@ func TestHeldCloseWhileAForkHangs(t *testing.T) {
 	require.Equal(t, "hangs", a.out.Process.ID)
 
 	h.letGo(t)
-	require.Eventually(t, func() bool { return len(childrenLeft(t)) == 0 }, long, time.Millisecond, "it is ended and reaped")
+	require.Eventually(t, func() bool { return len(leftover.Children()) == 0 }, long, time.Millisecond, "it is ended and reaped")
 	require.Empty(t, marked(marker))
 	require.NoFileExists(t, ran)
-}
-
-// childrenLeft returns the children of this program, zombies included.
-func childrenLeft(t *testing.T) string {
-	t.Helper()
-	lists, err := filepath.Glob("/proc/self/task/*/children")
-	require.NoError(t, err)
-	all := ""
-	for _, path := range lists {
-		text, err := os.ReadFile(path)
-		if err == nil { // otherwise the thread has ended
-			all += string(text)
-		}
-	}
-	return all
 }
