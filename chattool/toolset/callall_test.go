@@ -36,7 +36,7 @@ func TestCallAll(t *testing.T) {
 		call := func(name, arguments string) toolset.Call {
 			return toolset.Call{Name: name, Arguments: json.RawMessage(arguments)}
 		}
-		results := toolset.New(toolset.Static(host), nil).CallAll(t.Context(), []toolset.Call{
+		results := newSet(toolset.Static(host), nil).CallAll(t.Context(), []toolset.Call{
 			call("execute", `{"command":"a"}`),
 			call("process_output", `{"process_id":"read"}`),
 			call("execute", `{"command":"b"}`),
