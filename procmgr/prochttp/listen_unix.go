@@ -51,7 +51,7 @@ func listenUnix(path string) (net.Listener, error) {
 	if err := checkDir(dir); err != nil {
 		return nil, err
 	}
-	if err := removeStale(path); err != nil {
+	if err := checkSocket(path); err != nil {
 		return nil, err
 	}
 	// The name is short, because the path of a socket is limited even if the
@@ -109,9 +109,9 @@ func trusted(dir fs.FileInfo) bool {
 // forkToExec is longer than a child takes from its fork to its exec.
 const forkToExec = time.Second
 
-// removeStale removes a socket that a killed server left behind. It leaves
-// anything else in place.
-func removeStale(path string) error {
+// checkSocket refuses a path that has anything but a socket that a killed server left
+// behind. The new socket replaces that at once: to a client, no socket is no server.
+func checkSocket(path string) error {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -133,7 +133,7 @@ func removeStale(path string) error {
 		}
 	}
 	if errors.Is(err, syscall.ECONNREFUSED) {
-		return os.Remove(path)
+		return nil
 	}
 	return err
 }

@@ -126,6 +126,25 @@ func TestUnixSocketInTheWay(t *testing.T) {
 	require.NoError(t, l.Close())
 }
 
+// Between a killed server and the next one there is always a socket: a client does not
+// try again without one. So a stale one stays until the next one is ready.
+func TestStaleUnixSocketStays(t *testing.T) {
+	base, err := os.MkdirTemp("/tmp", "") // is short
+	require.NoError(t, err)
+	defer os.RemoveAll(base)
+	dir := filepath.Join(base, strings.Repeat("x", len(syscall.RawSockaddrUnix{}.Path)-len(base)-5)) // with room for a short name alone
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	path := filepath.Join(dir, "s")
+	stale, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	require.NoError(t, err)
+	stale.SetUnlinkOnClose(false)
+	require.NoError(t, stale.Close())
+	_, err = prochttp.ListenUnix(path)
+	require.ErrorContains(t, err, "is too long for a socket")
+	_, err = os.Lstat(path)
+	require.NoError(t, err)
+}
+
 // Other users can write to a directory that belongs to another user, sticky or
 // not.
 func TestUnixSocketInAnothersDirectory(t *testing.T) {
