@@ -192,9 +192,10 @@ type StartRequest struct {
 	// that replays requests after a restart. If the manager does not know the ID and
 	// cannot have seen it for all of Age, because it has not been up that long or has
 	// forgotten IDs since, it starts nothing and the error is [ErrUnknown]: the command
-	// may have run before. With 0, or less, an unknown ID is always started. A caller that
-	// may have been suspended takes Age from the wall clock ([time.Time.Round] with 0),
-	// because a monotonic clock may stand still meanwhile.
+	// may have run before. A client that reaches no manager cannot tell either. With 0,
+	// or less, an unknown ID is always started. A caller that may have been suspended
+	// takes Age from the wall clock ([time.Time.Round] with 0), because a monotonic clock
+	// may stand still meanwhile.
 	Age time.Duration
 }
 

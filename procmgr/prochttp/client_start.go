@@ -35,10 +35,10 @@ func (m *manager) start(ctx context.Context, req procmgr.StartRequest) (procmgr.
 		return procmgr.Output{}, err // nothing was sent
 	}
 	instance, asked, err := m.instanceFor(ctx, req.ID)
-	if err != nil {
-		return procmgr.Output{}, err
-	}
 	s := &starting{manager: m, req: req, began: time.Now(), asked: asked}
+	if err != nil {
+		return s.failed(ctx, nil, err)
+	}
 	s.call = call{manager: m, id: req.ID, path: pathStart, instance: instance, into: &s.out, body: func() (any, time.Duration) {
 		body := startBody(req)
 		body.Wait, body.Age = max(min(req.Wait, m.c.slice), 0), check.Older(req.Age, came)
@@ -114,6 +114,10 @@ func (s *starting) failed(ctx context.Context, answer *answer, err error) (procm
 		f = answer.failure
 	}
 	sure := s.call.retry.phase == unsent
+	looked := answer != nil && f.Code != codeClosed && f.Code != codeBusy // for the ID
+	if errors.Is(err, procmgr.ErrRefused) {
+		looked = f.Code == codeRefused && !s.asked
+	}
 	switch {
 	case f.Code == codeRestarted:
 		return s.begun(), xerrors.Errorf("the server was restarted after the command was sent to it: %w", procmgr.ErrUnknown)
@@ -121,15 +125,15 @@ func (s *starting) failed(ctx context.Context, answer *answer, err error) (procm
 		return *f.Result, err
 	case f.Result != nil, errors.Is(err, procmgr.ErrUnknown):
 		return s.begun(), err
-	case sure && !s.asked:
+	case sure && !s.asked && s.req.Age <= 0:
 		s.c.seen.forget(s.chat, s.req.ID)
 		return procmgr.Output{}, err
 	case errors.Is(err, procmgr.ErrConflict):
 		return procmgr.Output{}, err // it holds for every attempt, and for an earlier call too
-	case sure && answer != nil && f.Code != codeClosed && !errors.Is(err, procmgr.ErrRefused):
+	case sure && looked:
 		return procmgr.Output{}, err // the server does not know of an earlier call either
 	case sure && answer != nil, ctx.Err() != nil:
-		return s.begun(), err // an earlier call or attempt may have started it
+		return s.begun(), err // an earlier call or attempt may have started it, also one of another program
 	case answer != nil:
 		// The answer says nothing about the attempt before it.
 		f = failure{Code: f.Code}

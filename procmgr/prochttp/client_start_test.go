@@ -240,3 +240,37 @@ func TestAgeGrows(t *testing.T) {
 		}
 	}
 }
+
+// A start that another program may have sent before is no refusal, if no server has looked
+// whether it knows the ID.
+func TestAgeOfAStartThatIsNotLookedAt(t *testing.T) {
+	down, shutDown := context.WithCancel(t.Context())
+	shutDown()
+	local := newLocal(t, nil)
+	for _, tt := range []struct {
+		name   string
+		server string
+		token  string
+		want   error
+	}{
+		{"no server", "unix:" + t.TempDir() + "/none", token, procmgr.ErrUnknown},
+		{"another token", serve(t, newHandler(t, local, nil)), "x", procmgr.ErrRefused},
+		{"a server that shuts down", serve(t, newHandler(t, local, &prochttp.HandlerOptions{Token: token, Context: down})), token, procmgr.ErrClosed},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := newClient(t, tt.server, &prochttp.ClientOptions{Token: tt.token}).Chat("a")
+			req := procmgr.StartRequest{ID: "x", Command: "true"}
+			out, err := m.Start(t.Context(), req)
+			require.Error(t, err)
+			require.Empty(t, out.Process.ID)
+			req.Age = time.Nanosecond
+			out, err = m.Start(t.Context(), req)
+			require.ErrorIs(t, err, tt.want)
+			require.Equal(t, "x", out.Process.ID)
+		})
+	}
+	m := newClient(t, serve(t, newHandler(t, local, nil)), nil).Chat("a")
+	out, err := m.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true", WorkDir: "/none", Age: time.Nanosecond})
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+	require.Empty(t, out.Process.ID, "the server has looked")
+}

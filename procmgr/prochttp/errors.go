@@ -17,6 +17,7 @@ type code string
 // The codes that the package names. The handler's own codes come last.
 const (
 	codeClosed   code = "closed"
+	codeRefused  code = "refused"
 	codeNotReady code = "not_ready"
 
 	codeUnauthorized code = "unauthorized"
@@ -46,7 +47,7 @@ type meaning struct {
 var codes = []meaning{
 	{"unknown", http.StatusInternalServerError, procmgr.ErrUnknown, ""},
 	{codeClosed, http.StatusServiceUnavailable, procmgr.ErrClosed, ""},
-	{"refused", http.StatusForbidden, procmgr.ErrRefused, ""},
+	{codeRefused, http.StatusForbidden, procmgr.ErrRefused, ""},
 	{"limit", http.StatusTooManyRequests, procmgr.ErrLimit, ""},
 	{"conflict", http.StatusConflict, procmgr.ErrConflict, ""},
 	{"not_running", http.StatusConflict, procmgr.ErrNotRunning, ""},
