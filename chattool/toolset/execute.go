@@ -213,9 +213,14 @@ func (r *run) broken(ctx context.Context, out procmgr.Output, err error) report 
 		rep.isError = true
 		return rep
 	}
-	rep := unsure(r.req.ID, "it is unknown whether the command ran: %s", words(err))
+	return r.kit.mayHaveRun(r.req.ID, words(err))
+}
+
+// mayHaveRun returns the result of a call whose command may have run, as process id.
+func (k *kit) mayHaveRun(id, why string) report {
+	rep := unsure(id, "it is unknown whether the command ran: %s", why)
 	rep.isError = true
-	rep.Add("Do not simply run it again: first check what it would have changed, and whether %s shows process %s.", r.kit.names.list, r.req.ID)
+	rep.Add("Do not simply run it again: first check what it would have changed, and whether %s shows process %s.", k.names.list, id)
 	return rep
 }
 

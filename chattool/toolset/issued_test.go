@@ -1,7 +1,9 @@
 package toolset_test
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -53,6 +55,47 @@ func TestIssuedAt(t *testing.T) {
 			require.Contains(t, res.Content, "Do not simply run it again: first check what it would have changed")
 			require.Equal(t, "p1", res.Report.ProcessID)
 		}))
+	}
+}
+
+// A replayed call may have run its command, unless a manager has looked.
+func TestReplayedCallThatIsNotLookedAt(t *testing.T) {
+	t.Parallel()
+	ended, end := context.WithCancel(t.Context())
+	end()
+	for name, tt := range map[string]struct {
+		ctx     context.Context
+		resolve error // of the Resolver
+		start   error // of Start
+		looked  bool
+	}{
+		"no manager":          {resolve: xerrors.New("x")},
+		"canceled":            {ctx: ended},
+		"unreachable":         {start: xerrors.New("x")},
+		"closed":              {start: procmgr.ErrClosed},
+		"canceled on the way": {start: context.Canceled},
+		"refused":             {start: procmgr.ErrRefused, looked: true},
+		"a full chat":         {start: procmgr.ErrLimit, looked: true},
+	} {
+		for _, issued := range []time.Time{{}, time.Now()} {
+			t.Run(fmt.Sprint(name, " ", issued.IsZero()), func(t *testing.T) {
+				m := &fake{start: func(context.Context, procmgr.StartRequest) (procmgr.Output, error) {
+					return procmgr.Output{}, tt.start
+				}}
+				m.output = func(context.Context, string, procmgr.OutputRequest) (procmgr.Output, error) {
+					return procmgr.Output{}, procmgr.ErrNotFound
+				}
+				set := newSet(func(context.Context) (procmgr.Manager, error) { return m, tt.resolve }, fixed())
+				ctx := cmp.Or(tt.ctx, t.Context())
+				res := set.Call(ctx, toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x"}`), IssuedAt: issued})
+				want := ""
+				if !tt.looked && !issued.IsZero() {
+					want = "p1"
+					require.Contains(t, res.Report.Error, "it is unknown whether the command ran")
+				}
+				require.Equal(t, want, res.Report.ProcessID, res.Content)
+			})
+		}
 	}
 }
 

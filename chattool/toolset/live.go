@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/xerrors"
+
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -123,14 +125,16 @@ func (k *kit) await(ctx context.Context, c Call, m procmgr.Manager, id string, r
 func (r *run) begin(ctx context.Context) (procmgr.Output, error) {
 	opts, req := &r.kit.opts, r.req
 	if !r.call.IssuedAt.IsZero() {
-		// By the wall clock, which goes on while the machine is suspended.
-		req.Age = max(time.Since(r.call.IssuedAt.Round(0)), 0)
+		// By the wall clock too, which goes on while the machine is suspended.
+		req.Age = max(time.Since(r.call.IssuedAt), time.Since(r.call.IssuedAt.Round(0)), 0)
 	}
 	if opts.OnOutput == nil && opts.OnWait == nil {
-		return r.m.Start(ctx, req)
+		out, err := r.m.Start(ctx, req)
+		return out, r.replayed(out, err)
 	}
 	req.Wait = 0
 	begun, err := r.m.Start(ctx, req)
+	err = r.replayed(begun, err)
 	own := err == nil && !begun.Attached || err != nil && !r.chosen && mayHaveBegun(begun, err)
 	if opts.OnOutput != nil && own {
 		r.kit.stream(ctx, r.call, r.m, r.req.ID)
@@ -146,4 +150,18 @@ func (r *run) begin(ctx context.Context) (procmgr.Output, error) {
 	}
 	out.Attached = begun.Attached
 	return out, nil
+}
+
+// replayed returns the error of Start. If the call may have been made before, it says so
+// unless the manager has looked: its other errors say only that nothing was started now.
+func (r *run) replayed(out procmgr.Output, err error) error {
+	if err == nil || r.call.IssuedAt.IsZero() || mayHaveBegun(out, err) {
+		return err
+	}
+	for _, looked := range []error{procmgr.ErrInvalid, procmgr.ErrLimit, procmgr.ErrConflict, procmgr.ErrRefused, errors.ErrUnsupported} {
+		if errors.Is(err, looked) {
+			return err
+		}
+	}
+	return xerrors.Errorf("nothing was started now, but the call may have been made before (%s): %w", words(err), procmgr.ErrUnknown)
 }

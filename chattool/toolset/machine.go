@@ -26,11 +26,22 @@ func (k *kit) begin(ctx context.Context, t *notices.Turn, c Call, args any, undo
 		return nil, refuse("%s: %s", c.Name, words(err)), false
 	}
 	if ctx.Err() != nil && undone != "" {
-		return nil, k.canceled(ctx, undone, nil, ""), false
+		return nil, k.replayed(ctx, c, k.canceled(ctx, undone, nil, "")), false
 	}
-	m, res, ok = k.manager(ctx)
+	if m, res, ok = k.manager(ctx); !ok {
+		res = k.replayed(ctx, c, res)
+	}
 	t.Manager = m
 	return m, res, ok
+}
+
+// replayed returns the result of a call that has asked no manager. If it may have been made
+// before, its command may have run.
+func (k *kit) replayed(ctx context.Context, c Call, rep report) report {
+	if c.IssuedAt.IsZero() || c.Name != k.names.execute || k.opts.ProcessID == nil {
+		return rep
+	}
+	return k.mayHaveRun(k.opts.ProcessID(ctx, c), "the call may have been made before, and now "+rep.Error)
 }
 
 // failed returns the result of a request that the manager has refused for good, and
