@@ -72,7 +72,7 @@ func (k *kit) execute(ctx context.Context, c Call, t *notices.Turn) report {
 	if run.chosen = run.req.ID != ""; !run.chosen {
 		run.req.ID = procmgr.NewID()
 	}
-	ctx, leave := k.enter(ctx, inFlight{m: m, id: run.req.ID, starts: true, background: run.req.Background, chosen: run.chosen})
+	ctx, leave := k.enter(ctx, inFlight{m: m, id: run.req.ID, starts: true, background: run.req.Background})
 	defer leave()
 	if k.opts.Approve != nil && (!run.chosen || !run.ran(ctx)) {
 		if res, ok := k.ask(ctx, m, Question{Call: c, Command: run.req.Command, WorkDir: run.req.WorkDir}, "Nothing was started"); !ok {

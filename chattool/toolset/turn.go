@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"reflect"
+	"slices"
 	"sync"
-	"time"
 
 	"golang.org/x/xerrors"
 
+	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -23,8 +25,6 @@ type inFlight struct {
 	// starts says that it is a call of execute, which ends its process if its context
 	// is canceled, unless the process is in the background.
 	starts, background bool
-	// chosen says that the host has chosen the ID, so that another chat may have it too.
-	chosen bool
 
 	cancel context.CancelCauseFunc
 	done   chan struct{} // closed when the call has done its work
@@ -74,59 +74,67 @@ func (s *Set) Stop(ctx context.Context) ([]procmgr.Process, error) {
 	}
 	var page procmgr.ListPage
 	listErr := survive(func() (err error) {
-		page, err = m.List(ctx, procmgr.ListRequest{State: procmgr.Running})
+		page, err = m.List(ctx, procmgr.ListRequest{})
 		return err
 	})
-	chat := chatOf(m, page.Processes)
-	var (
-		ids   []string
-		owner = make(map[string]*inFlight)
-		rest  []*inFlight // calls whose process is not to be ended
-	)
+	var chat string // "" for a host, also one that a guard hides
+	_, host := m.(procmgr.Host)
+	if !host {
+		who, _ := notices.ConversationIn(m, page.Processes)
+		chat = who.Chat
+	}
+	host = host || chat == "" && len(page.Processes) > 0
+	own := make(map[string]bool) // the IDs of the chat
+	// What is to be ended has a call that does it by itself, or nil.
+	targets := make(map[string]*inFlight)
 	for _, p := range page.Processes {
-		if p.ChatID == chat && !p.Background {
-			ids = append(ids, p.ID)
-			owner[p.ID] = nil
-		}
-	}
-	calls, maybe := s.inFlight.of(ctx, m, chat)
-	for _, c := range maybe {
-		ids = append(ids, c.id) // if it is of this chat, it will not start
-	}
-	for _, c := range calls {
-		c.cancel(errStopped)
-		if !c.starts || c.background {
-			rest = append(rest, c)
-			continue
-		}
-		if _, listed := owner[c.id]; !listed {
-			ids = append(ids, c.id)
-		}
-		owner[c.id] = c
-	}
-	found, errs := make([]procmgr.Process, len(ids)), make([]error, len(ids)+1)
-	errs[len(ids)] = listErr
-	var all sync.WaitGroup // the goroutines of this call; Wait below waits for all
-	for i, id := range ids {
-		all.Go(func() {
-			if c := owner[id]; c != nil {
-				c.wait(ctx, stopGrace) // it ends its process itself
+		if p.ChatID == chat {
+			own[p.ID] = true
+			if p.State == procmgr.Running && !p.Background {
+				targets[p.ID] = nil
 			}
-			errs[i] = survive(func() (err error) {
-				found[i], err = s.end(ctx, m, id)
+		}
+	}
+	var calls []*inFlight
+	for _, c := range s.inFlight.list() {
+		switch {
+		case s.isOf(ctx, c, m, chat, own):
+			c.cancel(errStopped)
+			calls = append(calls, c)
+			if c.starts && !c.background {
+				targets[c.id] = c
+			}
+		case c.starts && !host && s.opts.ProcessID == nil && !own[c.id]:
+			targets[c.id] = nil // its random ID is used in no other chat: if it is of this one, it will not start
+		}
+	}
+	var (
+		all   sync.WaitGroup // the goroutines of this call; Wait below waits for all
+		mu    sync.Mutex     // guards ended and errs
+		ended []procmgr.Process
+		errs  = []error{listErr}
+	)
+	for id, c := range targets {
+		all.Go(func() {
+			if c != nil {
+				c.wait(ctx)
+			}
+			var p procmgr.Process
+			err := survive(func() (err error) {
+				p, err = s.end(ctx, m, id)
 				return err
 			})
+			mu.Lock()
+			defer mu.Unlock()
+			errs = append(errs, err)
+			if p.ID != "" {
+				ended = append(ended, p)
+			}
 		})
 	}
 	all.Wait()
-	for _, c := range rest {
-		c.wait(ctx, stopGrace)
-	}
-	var ended []procmgr.Process
-	for _, p := range found {
-		if p.ID != "" {
-			ended = append(ended, p)
-		}
+	for _, c := range calls {
+		c.wait(ctx)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return ended, xerrors.Errorf("toolset: stop: %w", err)
@@ -134,84 +142,57 @@ func (s *Set) Stop(ctx context.Context) ([]procmgr.Process, error) {
 	return ended, nil
 }
 
-// chatOf returns the chat of a Manager that shows processes. It is "" for a host, also one
-// that a guard hides.
-func chatOf(m procmgr.Manager, shown []procmgr.Process) (chat string) {
-	if _, host := m.(procmgr.Host); host || len(shown) == 0 {
-		return ""
-	}
-	for _, p := range shown {
-		if p.ChatID != shown[0].ChatID {
-			return ""
-		}
-	}
-	return shown[0].ChatID
-}
-
 // end ends a process, and returns how it is then. If it had not started, its ID is spent,
 // and there is none.
 func (s *Set) end(ctx context.Context, m procmgr.Manager, id string) (procmgr.Process, error) {
-	grace := stopGrace
-	err := m.Signal(ctx, id, procmgr.Terminate)
-	switch {
-	case errors.Is(err, procmgr.ErrNotFound):
-		return procmgr.Process{}, nil
-	case err != nil:
-		grace = 0
-	}
-	out, err := s.settle(ctx, m, id, atEnd, grace)
-	if err == nil && out.Process.State == procmgr.Exited {
-		return out.Process, nil
-	}
-	killed := m.Signal(ctx, id, procmgr.Kill)
-	if out, err = s.settle(ctx, m, id, atEnd, 0); out.Process.State == procmgr.Exited {
-		return out.Process, nil
+	var out procmgr.Output
+	var sent, err error
+	for _, sig := range []procmgr.Signal{procmgr.Terminate, procmgr.Kill} {
+		sent = m.Signal(ctx, id, sig)
+		grace := stopGrace
+		switch {
+		case errors.Is(sent, procmgr.ErrNotFound):
+			return procmgr.Process{}, nil
+		case sent != nil || sig == procmgr.Kill:
+			grace = 0
+		}
+		if out, err = s.settle(ctx, m, id, atEnd, grace); out.Process.State == procmgr.Exited {
+			return out.Process, nil
+		}
 	}
 	out.Process.ID = id
-	return out.Process, cmp.Or(killed, err)
+	return out.Process, cmp.Or(sent, err)
 }
 
-// of returns the calls of a chat: the calls by its Manager m, or by another one that
-// shows a process of that chat. Of a call that is starting it may be unknown. If its ID
-// is random, it is in maybe: to spend the ID in another chat does no harm.
-func (cs *calls) of(ctx context.Context, m procmgr.Manager, chat string) (found, maybe []*inFlight) {
-	var (
-		asked sync.WaitGroup // the goroutines of this call; Wait below waits for all
-		mu    sync.Mutex     // guards found and maybe
-	)
+// list returns the calls in flight.
+func (cs *calls) list() []*inFlight {
 	cs.mu.Lock()
-	for c := range cs.all {
-		asked.Go(func() {
-			same := reflect.ValueOf(c.m).Comparable() && reflect.ValueOf(m).Comparable() && c.m == m
-			unknown := false
-			if !same {
-				ctx, cancel := context.WithTimeout(ctx, stopGrace)
-				defer cancel()
-				_ = survive(func() error {
-					out, err := c.m.Output(ctx, c.id, procmgr.OutputRequest{From: atEnd})
-					same = err == nil && chat != "" && out.Process.ChatID == chat
-					unknown = c.starts && !c.chosen && errors.Is(err, procmgr.ErrNotFound)
-					return nil
-				})
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			switch {
-			case same:
-				found = append(found, c)
-			case unknown:
-				maybe = append(maybe, c)
-			}
-		})
-	}
-	cs.mu.Unlock()
-	asked.Wait()
-	return found, maybe
+	defer cs.mu.Unlock()
+	return slices.Collect(maps.Keys(cs.all))
 }
 
-// wait waits until the call has done its work, for a time at most.
-func (c *inFlight) wait(ctx context.Context, most time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, most)
+// isOf reports whether a call is of a chat: by the Manager m of the chat, or for one of
+// the chat's own IDs. Another chat may have the same ID if the host chooses IDs.
+func (s *Set) isOf(ctx context.Context, c *inFlight, m procmgr.Manager, chat string, own map[string]bool) bool {
+	if reflect.ValueOf(c.m).Comparable() && reflect.ValueOf(m).Comparable() && c.m == m {
+		return true
+	}
+	if !own[c.id] || chat == "" || s.opts.ProcessID == nil {
+		return own[c.id] && chat != ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, stopGrace)
+	defer cancel()
+	var out procmgr.Output
+	err := survive(func() (err error) {
+		out, err = c.m.Output(ctx, c.id, procmgr.OutputRequest{From: atEnd})
+		return err
+	})
+	return err == nil && out.Process.ChatID == chat
+}
+
+// wait waits until the call has done its work, for stopGrace at most.
+func (c *inFlight) wait(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, stopGrace)
 	defer cancel()
 	select {
 	case <-c.done:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -43,6 +44,14 @@ func TestStopEndsTheForeground(t *testing.T) {
 			}
 		}, "a", "b"},
 		{"a host", func(s *proctest.Script) toolset.Resolver { return toolset.Static(s) }, "", "a"},
+		{"a host of the context", func(s *proctest.Script) toolset.Resolver {
+			return func(ctx context.Context) (procmgr.Manager, error) {
+				if chat := ctx.Value(chatKey{}).(string); chat != "" {
+					return s.Chat(chat), nil
+				}
+				return s, nil
+			}
+		}, "", "a"},
 		{"a host behind a guard", func(s *proctest.Script) toolset.Resolver { return toolset.Static(&guarded{s}) }, "", "a"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -70,7 +79,7 @@ func TestStopEndsTheForeground(t *testing.T) {
 				var run, read, elsewhere toolset.Result
 				waits.Go(func() { run = call(ctx, "execute", `{"command":"sleep","timeout":"1h"}`) })
 				waits.Go(func() { read = call(ctx, "process_output", `{"process_id":"`+server+`","wait_timeout":"1h"}`) })
-				if tt.name == "a chat of the context" {
+				if strings.HasSuffix(tt.name, "of the context") {
 					waits.Go(func() {
 						elsewhere = call(context.WithValue(t.Context(), chatKey{}, tt.not), "execute", `{"command":"sleep","timeout":"1m"}`)
 					})

@@ -307,7 +307,7 @@ func (b *Inbox) conversation(ctx context.Context, m procmgr.Manager) (who Conver
 		if err != nil {
 			return Conversation{}, false, err
 		}
-		b.who, b.known = conversationIn(m, list.Processes)
+		b.who, b.known = ConversationIn(m, list.Processes)
 	}
 	return b.who, b.known, nil
 }
@@ -339,7 +339,7 @@ func (b *Inbox) adopt(ctx context.Context, m procmgr.Manager, from bookmark) err
 		who, known = ConversationOf(m, ""), true
 	}
 	if !known {
-		who, known = conversationIn(m, seen)
+		who, known = ConversationIn(m, seen)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

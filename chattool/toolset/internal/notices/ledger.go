@@ -105,9 +105,9 @@ func ConversationOf(m procmgr.Manager, chat string) Conversation {
 	return who
 }
 
-// conversationIn returns the conversation that sees a list of processes. ok is
+// ConversationIn returns the conversation that sees a list of processes. ok is
 // false if the list does not tell.
-func conversationIn(m procmgr.Manager, processes []procmgr.Process) (who Conversation, ok bool) {
+func ConversationIn(m procmgr.Manager, processes []procmgr.Process) (who Conversation, ok bool) {
 	if len(processes) == 0 {
 		return Conversation{}, false
 	}
@@ -186,7 +186,7 @@ func (l *Ledger) Note(ctx context.Context, t *Turn, r View) {
 		return
 	}
 	if r.Listed != nil {
-		if t.who, t.known = conversationIn(t.Manager, r.Listed); t.known {
+		if t.who, t.known = ConversationIn(t.Manager, r.Listed); t.known {
 			t.who = l.conversation(t.Manager, t.who.Chat)
 		}
 		for _, p := range r.Listed {
