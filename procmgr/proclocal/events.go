@@ -21,10 +21,8 @@ func (l *Local) tell(ctx context.Context, v viewer, req procmgr.EventsRequest) (
 	if bell == nil {
 		return page, err
 	}
-	began := time.Now()
 	over := time.NewTimer(req.Wait)
 	defer over.Stop()
-	defer func() { l.opts.Metrics.waited(time.Since(began)) }()
 	for {
 		var round <-chan time.Time
 		if rest > 0 {

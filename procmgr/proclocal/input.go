@@ -75,7 +75,6 @@ func (l *Local) input(ctx context.Context, chat, id string, req procmgr.InputReq
 		m = nil
 	}
 	out := r.output(w.Before.Offset, req.Limit, 0, m)
-	l.opts.Metrics.omitted(out)
 	return procmgr.InputOutput{Output: out, Written: w.N}, err
 }
 

@@ -26,11 +26,6 @@ type Metrics struct {
 	// Output is called with the number of bytes that processes print, as they
 	// come. If the output is kept as plain text, it counts that text.
 	Output func(bytes int)
-	// Omitted is called with the number of bytes that a Text leaves out.
-	Omitted func(bytes int64)
-	// Waited is called for each wait that did not end at once, with its
-	// duration.
-	Waited func(took time.Duration)
 }
 
 // Each method calls its function if there is one. m may be nil.
@@ -70,16 +65,4 @@ func (m *Metrics) output() func(bytes int) {
 		return nil
 	}
 	return m.Output
-}
-
-func (m *Metrics) omitted(out procmgr.Output) {
-	if m != nil && m.Omitted != nil && out.Truncated != nil && out.Truncated.OmittedBytes > 0 {
-		m.Omitted(out.Truncated.OmittedBytes)
-	}
-}
-
-func (m *Metrics) waited(took time.Duration) {
-	if m != nil && m.Waited != nil {
-		m.Waited(took)
-	}
 }

@@ -67,7 +67,6 @@ func (l *Local) output(ctx context.Context, chat, id string, req procmgr.OutputR
 	if req.Against != "" && out.Process.State == procmgr.Exited {
 		out.Changes = l.changes(ctx, r, req.Against, req.Limit)
 	}
-	l.opts.Metrics.omitted(out)
 	return out, err
 }
 
@@ -144,7 +143,6 @@ func (r *record) wait(ctx context.Context, in procmgr.State, began time.Time, d 
 		defer prompts.Stop()
 		round = prompts.C
 	}
-	defer func() { r.opts.Metrics.waited(time.Since(began)) }()
 	for {
 		state, changed := r.stateAndChange()
 		if state != in || state == procmgr.Exited {

@@ -25,7 +25,6 @@ func (l *Local) start(ctx context.Context, chat string, req procmgr.StartRequest
 	if err != nil && out.Process.ID == "" {
 		l.opts.Metrics.refused(err)
 	}
-	l.opts.Metrics.omitted(out)
 	return out, err
 }
 
@@ -86,14 +85,11 @@ func (l *Local) startOnce(ctx context.Context, chat string, req procmgr.StartReq
 	if mine {
 		<-r.told
 	}
-	switch {
-	case !through:
-		err = r.wait(ctx, procmgr.Running, time.Now(), req.Wait, until{waiting: req.UntilWaiting})
-	case r.state() == procmgr.Running:
-		err = r.wait(ctx, procmgr.Running, r.begun, req.Wait, until{})
-	default:
-		l.opts.Metrics.waited(time.Since(r.begun))
+	began := time.Now()
+	if through {
+		began = r.begun
 	}
+	err = r.wait(ctx, procmgr.Running, began, req.Wait, until{waiting: req.UntilWaiting})
 	out := r.output(0, req.Limit, req.Highlight, nil)
 	out.Attached = !mine
 	return out, err
