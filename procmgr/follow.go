@@ -39,9 +39,9 @@ type FollowOptions struct {
 	// 16 KiB by default. A negative number is no limit, and less than 256 bytes
 	// are 256.
 	Limit int
-	// Await waits for a process that has not started yet, until ctx ends: for the ID
-	// that OnStart of package toolset was given. A start that is refused ends no wait.
-	// Without Await, the error is [ErrNotFound].
+	// Await waits for a process that has not started yet, until ctx ends: for an ID
+	// that the caller has chosen. A start that is refused ends no wait. Without Await,
+	// the error is [ErrNotFound].
 	Await bool
 }
 

@@ -84,7 +84,6 @@ func TestApproveDenies(t *testing.T) {
 					before := -1
 					set := newSet(toolset.Static(m), &toolset.Options{
 						Input: true, Format: format,
-						OnStart: func(context.Context, toolset.Call, string) { t.Error("a denied command starts") },
 						Approve: func(ctx context.Context, q toolset.Question) (toolset.Verdict, error) {
 							before = m.touched()
 							return policy.approve(ctx, q)

@@ -79,9 +79,6 @@ func (k *kit) execute(ctx context.Context, c Call, t *notices.Turn) report {
 			return res
 		}
 	}
-	if k.opts.OnStart != nil {
-		k.opts.OnStart(ctx, c, run.req.ID)
-	}
 	t.Started = run.req.ID
 	rep := run.start(ctx)
 	rep.Budget, rep.whole = budget, args.MaxOutput != 0

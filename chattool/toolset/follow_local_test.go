@@ -35,9 +35,9 @@ func (m *late) Output(ctx context.Context, id string, req procmgr.OutputRequest)
 	return out, err
 }
 
-// A user interface that follows the ID of OnStart shows all output, however late the
+// A user interface that follows an ID of its own shows all output, however late the
 // start, and ends with its ctx if the start is refused.
-func TestFollowFromOnStart(t *testing.T) {
+func TestFollowBeforeTheStart(t *testing.T) {
 	host := newHost(t, &proclocal.Options{})
 	for name, tt := range map[string]struct {
 		arguments string
@@ -54,14 +54,16 @@ func TestFollowFromOnStart(t *testing.T) {
 			var following sync.WaitGroup
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			set := newSet(toolset.Static(m), &toolset.Options{OnStart: func(_ context.Context, _ toolset.Call, id string) {
+			set := newSet(toolset.Static(m), &toolset.Options{ProcessID: func(_ context.Context, c toolset.Call) string {
+				id := c.ID
 				following.Go(func() {
 					for chunk, err := range procmgr.Follow(ctx, m, id, &procmgr.FollowOptions{Await: true}) {
 						text, failed = text+chunk.Text, err
 					}
 				})
+				return id
 			}})
-			set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: json.RawMessage(tt.arguments)})
+			set.Call(t.Context(), toolset.Call{ID: name, Name: "execute", Arguments: json.RawMessage(tt.arguments)})
 			if tt.err != nil {
 				cancel()
 			}

@@ -275,28 +275,6 @@ func TestMeanwhileCounts(t *testing.T) {
 	}
 }
 
-func TestOnStart(t *testing.T) {
-	t.Parallel()
-	type started struct {
-		chat any
-		call toolset.Call
-		id   string
-	}
-	var got []started
-	m := &fake{}
-	set := newSet(toolset.Static(m), &toolset.Options{OnStart: func(ctx context.Context, c toolset.Call, id string) {
-		require.Empty(t, m.starts, "before the start")
-		got = append(got, started{ctx.Value(chatKey{}), c, id})
-	}})
-	ctx := context.WithValue(t.Context(), chatKey{}, "a")
-	c := toolset.Call{ID: "7", Name: "execute", Arguments: json.RawMessage(`{"command":"x"}`)}
-	res := set.Call(ctx, c)
-	require.Equal(t, []started{{"a", c, m.starts[0].ID}}, got)
-	require.Equal(t, res.Output.Process.ID, got[0].id)
-	set.Call(ctx, toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"cmd":"x"}`)})
-	require.Len(t, got, 1)
-}
-
 // partly is a chat on several machines. One machine never answers.
 type partly struct{ *view }
 

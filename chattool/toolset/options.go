@@ -72,11 +72,6 @@ type Options struct {
 	// call has them, at most once: if the loop drops that result, so is the notice. A
 	// manager without Events tells nothing either way.
 	NoticesInInbox bool
-	// OnStart is called before execute starts a process, with the ID that it
-	// is going to have, so that a user interface can follow it before there is
-	// a result, with Await of [procmgr.FollowOptions] and until OnResult. The
-	// start may find the process of an earlier call. If it is slow, so is the call.
-	OnStart func(ctx context.Context, c Call, processID string)
 	// OnOutput is called with the output of each process that this Set has started,
 	// beginning to end and in order, by one goroutine for each process. It ends when
 	// the process has exited, when reading fails for good, or at [Set.Close]; ctx has

@@ -63,7 +63,10 @@ func (s *session) show(ctx context.Context, call toolset.Call) *card {
 		start.Meta = map[string]any{"terminal_info": map[string]any{"terminal_id": c.id}}
 	}
 	s.update(ctx, acp.SessionUpdate{ToolCall: &start})
-	if call.Name == "process_output" {
+	switch call.Name {
+	case "execute":
+		c.follow(ctx, call.ID)
+	case "process_output":
 		c.follow(ctx, arguments.ProcessID)
 	}
 	return c
@@ -79,9 +82,6 @@ func (c *card) data(text string) map[string]any {
 func (c *card) follow(ctx context.Context, process string) {
 	ctx, c.stop = context.WithCancel(ctx)
 	c.process, c.stopped = process, make(chan struct{})
-	// A question may stand in the place of the content.
-	update := acp.SessionToolCallUpdate{ToolCallId: c.id, Status: acp.Ptr(acp.ToolCallStatusInProgress), Content: c.content("")}
-	c.s.update(ctx, acp.SessionUpdate{ToolCallUpdate: &update})
 	go func() {
 		defer close(c.stopped)
 		c.watch(ctx)

@@ -55,7 +55,8 @@ func newSession(id acp.SessionId, dir string, model endpoint, conn *acp.AgentSid
 	list.WorkDir = dir
 	s.tools, err = toolset.New(toolset.Static(s.manager), &toolset.Options{
 		Approve: list.Approve,
-		OnStart: func(ctx context.Context, _ toolset.Call, process string) { s.now.follow(ctx, process) },
+		// The ID is known before the command starts, so that a card can follow it.
+		ProcessID: func(_ context.Context, c toolset.Call) string { return c.ID },
 	})
 	if err != nil {
 		return nil, errors.Join(err, local.Close())
