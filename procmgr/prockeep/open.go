@@ -107,7 +107,7 @@ func newHost(dir string, o *Options) (*Host, error) {
 		return nil, err
 	}
 	h := &Host{order: order, retain: o.Local.Retain, log: o.Logger, ids: newIDFile(dir), clients: make(map[string]*client)}
-	h.view.h, h.origin.options = h, &o.Local
+	h.view.h, h.origin.options, h.origin.policy.Policy = h, &o.Local, &o.Local.Env
 	h.route = procroute.New(router{h}, &procroute.Options{Timeout: routeTime})
 	if h.retain == 0 {
 		h.retain = time.Hour

@@ -1,10 +1,10 @@
 package prockeep
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
@@ -12,9 +12,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/xerrors"
-
-	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 	"github.com/toolproc/toolproc/procmgr/internal/redact"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
@@ -34,33 +31,19 @@ type originMaker struct {
 	policy  baseenv.PolicyApplier
 }
 
-// make returns the origin of a start in a chat, as it travels. A function of the options
-// that panics makes the start invalid.
+// make returns the origin of a start in a chat, as it travels.
 func (m *originMaker) make(ctx context.Context, chatID string, terminal bool) (header string, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			m.logger().Error("hook panicked", slog.String("panic", fmt.Sprint(v)))
-			err = xerrors.Errorf("the program's PerChat or UpdateEnv failed: %w", procmgr.ErrInvalid)
+	log := baseenv.Log(func(level slog.Level, msg string, attrs ...slog.Attr) {
+		if m.options.Logger != nil {
+			m.options.Logger.LogAttrs(ctx, level, msg, append(attrs, slog.String("chat_id", chatID))...)
 		}
-	}()
-	chat, err := m.perChat(ctx, chatID)
+	})
+	chat, err := baseenv.PerChat(ctx, m.options.PerChat, chatID, log)
 	if err != nil {
 		return "", err
 	}
-	policy, applier := &m.options.Env, &m.policy
-	if chat.Env != nil {
-		policy, applier = chat.Env, new(baseenv.PolicyApplier)
-	}
-	applied := applier.Apply(policy, terminal)
-	if m.options.UpdateEnv != nil {
-		updated, err := applied.Update(chatID, m.options.UpdateEnv)
-		if err == nil {
-			applied = updated
-		} else {
-			m.logger().Warn("UpdateEnv failed, the environment goes without it", slog.String("error", err.Error()))
-		}
-	}
-	o := baseenv.Origin{Withheld: slices.Clone(applied.Withheld), WorkDir: m.options.WorkDir, MaxRunning: chat.MaxRunning}
+	applied := m.policy.Apply(chat.Env, terminal).Update(m.options.UpdateEnv, chatID, log)
+	o := baseenv.Origin{Withheld: slices.Clone(applied.Withheld), MaxRunning: chat.MaxRunning}
 	for _, kv := range applied.Env {
 		name, _, _ := strings.Cut(kv, "=")
 		if utf8.ValidString(kv) {
@@ -70,10 +53,8 @@ func (m *originMaker) make(ctx context.Context, chatID string, terminal bool) (h
 		}
 	}
 	o.Dir, _ = os.Getwd() // the keeper says that it is gone
-	if chat.WorkDir != "" {
-		if o.WorkDir, err = baseenv.WorkDir(chat.WorkDir); err != nil {
-			return "", err
-		}
+	if o.WorkDir, err = baseenv.WorkDir(cmp.Or(chat.WorkDir, m.options.WorkDir)); err != nil {
+		return "", err
 	}
 	if o.Sandbox, err = encodeSandbox(chat.Sandbox); err != nil {
 		return "", err
@@ -84,25 +65,6 @@ func (m *originMaker) make(ctx context.Context, chatID string, terminal bool) (h
 	o.Secrets = append(o.Secrets, applied.Secrets...)
 	data, err := json.Marshal(o)
 	return base64.StdEncoding.EncodeToString(data), err
-}
-
-// perChat returns the options in which the commands of a chat differ.
-func (m *originMaker) perChat(ctx context.Context, chatID string) (chat proclocal.ChatOptions, err error) {
-	if m.options.PerChat == nil {
-		return chat, nil
-	}
-	own, err := m.options.PerChat(ctx, chatID)
-	if err == nil && own != nil {
-		chat = *own
-	}
-	return chat, err
-}
-
-func (m *originMaker) logger() *slog.Logger {
-	if m.options.Logger == nil {
-		return slog.New(slog.DiscardHandler)
-	}
-	return m.options.Logger
 }
 
 // originKey is the key of the origin in the context of a start, as it travels.

@@ -1,13 +1,11 @@
 package proclocal
 
 import (
+	"cmp"
 	"context"
 	"math"
 
-	"golang.org/x/xerrors"
-
 	"github.com/toolproc/toolproc/envpolicy"
-	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 )
 
@@ -36,37 +34,23 @@ type setup struct {
 // PerChat. If from is not nil, another program has applied the policy to its own
 // environment.
 func (l *Local) chatSetup(ctx context.Context, r *record, from *baseenv.Origin) (own setup, err error) {
-	own = setup{workDir: l.opts.WorkDir, sandbox: l.sandbox}
-	policy, applier := &l.opts.Env, &l.policy
-	if l.opts.PerChat != nil {
-		var chat *ChatOptions
-		err = xerrors.Errorf("the host's PerChat failed: %w", procmgr.ErrInvalid)
-		r.hook("PerChat", func() { chat, err = l.opts.PerChat(ctx, r.chat) })
-		if err == nil && chat == nil {
-			chat = new(ChatOptions)
-		}
-		if err == nil {
-			err = l.chatRoom(r, bound(chat.MaxRunning, l.opts.MaxRunningPerChat, math.MaxInt))
-		}
-		if err != nil {
-			return own, err
-		}
-		if chat.Env != nil {
-			policy, applier = chat.Env, new(baseenv.PolicyApplier)
-		}
-		if chat.WorkDir != "" {
-			if own.workDir, err = baseenv.WorkDir(chat.WorkDir); err != nil {
-				return own, err
-			}
-		}
-		if chat.Sandbox != nil {
-			own.sandbox, _ = newSandbox(chat.Sandbox)
-		}
+	chat, err := baseenv.PerChat(ctx, l.opts.PerChat, r.chat, r.log)
+	if err == nil && l.opts.PerChat != nil {
+		err = l.chatRoom(r, bound(chat.MaxRunning, l.opts.MaxRunningPerChat, math.MaxInt))
 	}
-	own.env = applier.Apply(policy, r.terminal)
+	if err != nil {
+		return own, err
+	}
+	own.sandbox = l.sandbox
+	if chat.Sandbox != nil {
+		own.sandbox, _ = newSandbox(chat.Sandbox)
+	}
+	own.env = l.policy.Apply(chat.Env, r.terminal)
 	if from != nil { // only All is this program's
 		own.env = &baseenv.Applied{All: own.env.All, Env: from.Env, Withheld: from.Withheld, Secrets: from.Secrets}
 		own.workDir = from.WorkDir
+		return own, nil
 	}
-	return own, nil
+	own.workDir, err = baseenv.WorkDir(cmp.Or(chat.WorkDir, l.opts.WorkDir))
+	return own, err
 }

@@ -33,19 +33,9 @@ func (l *Local) environ(r *record, req procmgr.StartRequest, own *baseenv.Applie
 	if len(withheld) > 0 {
 		r.log(slog.LevelDebug, "environment variables withheld", slog.Any("names", withheld))
 	}
-	if l.opts.UpdateEnv != nil {
-		r.hook("UpdateEnv", func() {
-			updated, err := own.Update(r.chat, l.opts.UpdateEnv)
-			if err != nil {
-				r.log(slog.LevelWarn, "UpdateEnv failed, the environment goes without it", slog.String("error", err.Error()))
-				return
-			}
-			own = updated
-		})
-	}
-	env = own.Env
+	own = own.Update(l.opts.UpdateEnv, r.chat, r.log)
 	var besides []string // variables of the request, which the policy has not seen
-	env = over(env, sandboxed)
+	env = over(own.Env, sandboxed)
 	marks := []string{envMarker + "=1", envProcess + "=" + r.id}
 	if r.chat != "" {
 		marks = append(marks, envChat+"="+r.chat)

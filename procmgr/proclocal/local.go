@@ -4,7 +4,6 @@ import (
 	"container/list"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"runtime"
 	"sync"
@@ -107,7 +106,7 @@ func newLocal(opts *Options) *Local {
 
 		comparing: make(chan struct{}, comparedAtOnce),
 	}
-	l.retain = l.opts.Retain
+	l.retain, l.policy.Policy = l.opts.Retain, &l.opts.Env
 	l.maxMemory.Store(l.opts.OutputMemory)
 	l.sandbox, l.rules = newSandbox(l.opts.Sandbox)
 	if l.opts.PerChat != nil {
@@ -305,13 +304,5 @@ func (v view) Describe(ctx context.Context) (procmgr.Description, error) {
 	return procmgr.Description{Shell: v.l.name, OS: runtime.GOOS, Sandbox: check.Sandbox(v.l.rules)}, nil
 }
 
-// hook runs a function of Options. If the function panics, hook logs the panic
-// and returns: a mistake of the host must not lose a process.
-func (r *record) hook(name string, f func()) {
-	defer func() {
-		if v := recover(); v != nil {
-			r.log(slog.LevelError, "hook panicked", slog.String("hook", name), slog.String("panic", fmt.Sprint(v)))
-		}
-	}()
-	f()
-}
+// hook runs a function of Options.
+func (r *record) hook(name string, f func()) { baseenv.Log(r.log).Hook(name, f) }

@@ -6,6 +6,8 @@ package baseenv
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -84,10 +86,41 @@ func LimitsFrom(ctx context.Context) (l Limits, ok bool) {
 	return l, ok
 }
 
-// A PolicyApplier applies a policy to this program's environment. It remembers the
+// A Log writes a line of a program's log.
+type Log func(level slog.Level, msg string, attrs ...slog.Attr)
+
+// Hook runs a function of a program's options. If the function panics, Hook logs the panic
+// and returns: a mistake of the program must not lose a process.
+func (log Log) Hook(name string, f func()) {
+	defer func() {
+		if v := recover(); v != nil {
+			log(slog.LevelError, "hook panicked", slog.String("hook", name), slog.String("panic", fmt.Sprint(v)))
+		}
+	}()
+	f()
+}
+
+// PerChat calls the PerChat of a program. nil is the zero value. If PerChat panics, the
+// error has nothing of that, since a model reads it.
+func PerChat[T any](ctx context.Context, perChat func(ctx context.Context, chatID string) (*T, error), chatID string, log Log) (own T, err error) {
+	if perChat == nil {
+		return own, nil
+	}
+	var chat *T
+	err = xerrors.Errorf("the host's PerChat failed: %w", procmgr.ErrInvalid)
+	log.Hook("PerChat", func() { chat, err = perChat(ctx, chatID) })
+	if err == nil && chat != nil {
+		own = *chat
+	}
+	return own, err
+}
+
+// A PolicyApplier applies Policy to this program's environment. It remembers the
 // results, because the environment hardly ever changes between two starts. It is safe
 // for concurrent use.
 type PolicyApplier struct {
+	Policy *envpolicy.Policy
+
 	mu                   sync.Mutex // guards the fields below
 	last, lastOnTerminal *Applied
 }
@@ -103,10 +136,13 @@ type Applied struct {
 	Secrets []redact.Value
 }
 
-// Apply applies a policy, which is the same at each call, for a command with or without
-// a terminal.
-func (a *PolicyApplier) Apply(policy *envpolicy.Policy, terminal bool) *Applied {
-	all, last := environ(), &a.last
+// Apply applies the policy of a chat, or Policy if that is nil, for a command with or
+// without a terminal.
+func (a *PolicyApplier) Apply(chat *envpolicy.Policy, terminal bool) *Applied {
+	if chat != nil {
+		a = &PolicyApplier{Policy: chat}
+	}
+	policy, all, last := a.Policy, environ(), &a.last
 	if terminal {
 		last = &a.lastOnTerminal
 	}
@@ -147,13 +183,23 @@ func onTerminal(policy *envpolicy.Policy, env []string) []string {
 	return env
 }
 
-// Update returns what a program's UpdateEnv makes of the variables that commands get. A
-// variable that it adds is not withheld, and its value is masked if it looks like a
-// secret.
-func (a *Applied) Update(chatID string, update func(chatID string, env []string) ([]string, error)) (*Applied, error) {
-	env, err := update(chatID, slices.Clone(a.Env))
-	if err != nil {
-		return nil, err
+// Update returns what a program's UpdateEnv makes of the variables that commands get, or
+// a if it fails. A variable that it adds is not withheld, and its value is masked if it
+// looks like a secret.
+func (a *Applied) Update(update func(chatID string, env []string) ([]string, error), chatID string, log Log) *Applied {
+	if update == nil {
+		return a
+	}
+	env, updated := []string(nil), false
+	log.Hook("UpdateEnv", func() {
+		var err error
+		if env, err = update(chatID, slices.Clone(a.Env)); err != nil {
+			log(slog.LevelWarn, "UpdateEnv failed, the environment goes without it", slog.String("error", err.Error()))
+		}
+		updated = err == nil
+	})
+	if !updated {
+		return a
 	}
 	env = slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.ContainsRune(kv, 0) })
 	added := slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return slices.Contains(a.Env, kv) })
@@ -163,7 +209,7 @@ func (a *Applied) Update(chatID string, update func(chatID string, env []string)
 			next.Withheld = append(next.Withheld, name)
 		}
 	}
-	return next, nil
+	return next
 }
 
 // defaultPath is the PATH of commands if this program has none, as the service manager
