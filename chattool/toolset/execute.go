@@ -221,17 +221,17 @@ func (k *kit) mayHaveRun(id, why string) report {
 	return rep
 }
 
-// tellSame names another process of the chat that runs the same command. A command that
-// has ended well did not mind.
+// tellSame names another process of the chat that runs the same command, unless this one
+// has already succeeded.
 func (r *run) tellSame(ctx context.Context, rep *report, out procmgr.Output) {
-	if out.Attached || !alive(out.Process) && !failed(out.Process) {
+	if out.Attached || out.Process.Command == "" || !alive(out.Process) && !failed(out.Process) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, describeLimit)
 	defer cancel()
 	_ = survive(func() error {
-		if same := notices.Same(ctx, r.m, out.Process); same.ID != "" {
-			rep.Add("The same command already runs in this directory, as process %s. If one is enough, end the other with %s.", wording.Odd(same.ID), r.kit.names.signal)
+		if same := notices.Same(ctx, r.m, out.Process); same != "" {
+			rep.Add("The same command already runs in this directory, as process %s. If one is enough, end the other with %s.", wording.Odd(same), r.kit.names.signal)
 		}
 		return nil
 	})

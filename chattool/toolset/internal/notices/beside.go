@@ -6,7 +6,6 @@ import (
 	"math"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/toolproc/toolproc/chattool/internal/wording"
@@ -16,7 +15,7 @@ import (
 // maxBeside is how many living processes are looked at for another one.
 const maxBeside = 64
 
-// beside returns the other processes of the chat of p that live.
+// beside returns the other living processes of the chat of p.
 func beside(ctx context.Context, m procmgr.Manager, p procmgr.Process) []procmgr.Process {
 	page, _ := m.List(ctx, procmgr.ListRequest{Limit: maxBeside}) // also of machines that have answered
 	return slices.DeleteFunc(page.Processes, func(other procmgr.Process) bool {
@@ -24,48 +23,40 @@ func beside(ctx context.Context, m procmgr.Manager, p procmgr.Process) []procmgr
 	})
 }
 
-// Same returns the process of the same chat that runs the same command in the same
-// directory, or none.
-func Same(ctx context.Context, m procmgr.Manager, p procmgr.Process) (same procmgr.Process) {
-	if p.Command == "" {
-		return same
-	}
+// Same returns the ID of a living process of the same chat with the same command and
+// directory, or "".
+func Same(ctx context.Context, m procmgr.Manager, p procmgr.Process) (id string) {
 	for _, other := range beside(ctx, m, p) {
 		if other.Command == p.Command && other.WorkDir == p.WorkDir {
-			same = other
+			return other.ID
 		}
 	}
-	return same
+	return ""
 }
 
 var (
 	addressInUse = regexp.MustCompile(`(?i)address already in use|EADDRINUSE|\bport \d+ is (already )?(in use|allocated)`)
-	portInLine   = regexp.MustCompile(`(?i)(?::|\bport\W{1,3})(\d{2,5})\b`)
 	number       = regexp.MustCompile(`\b\d{2,5}\b`)
 )
 
-// PortHolder says which process of the same chat has the port that p has failed to listen
-// on, as its output tells. It is "" if there is none, or if that cannot be told.
+// PortHolder says which process of the same chat listens on the port that p could not
+// listen on: a number in its command, or in the line that says so. It is "" if there is
+// none.
 func PortHolder(ctx context.Context, m procmgr.Manager, p procmgr.Process, output string) string {
 	if p.State != procmgr.Exited || p.ExitCode != nil && *p.ExitCode == 0 || !addressInUse.MatchString(output) {
 		return ""
 	}
-	wanted := number.FindAllString(p.Command, -1)
+	text := p.Command
 	for line := range strings.Lines(output) {
 		if addressInUse.MatchString(line) {
-			for _, found := range portInLine.FindAllStringSubmatch(line, -1) {
-				wanted = append(wanted, found[1])
-			}
+			text += "\n" + line
 		}
 	}
+	numbers := number.FindAllString(text, -1)
 	for _, other := range beside(ctx, m, p) {
-		out, err := m.Output(ctx, other.ID, procmgr.OutputRequest{From: math.MaxInt64, Ports: true})
-		if err != nil {
-			continue
-		}
+		out, _ := m.Output(ctx, other.ID, procmgr.OutputRequest{From: math.MaxInt64, Ports: true}) // or it has no ports
 		for _, l := range out.Listening {
-			port := l.Addr[strings.LastIndexByte(l.Addr, ':')+1:]
-			if _, err := strconv.Atoi(port); err == nil && slices.Contains(wanted, port) {
+			if port := l.Addr[strings.LastIndexByte(l.Addr, ':')+1:]; slices.Contains(numbers, port) {
 				return fmt.Sprintf("process %s (%s) of this chat listens on port %s", wording.Odd(other.ID), wording.Quote(other.Command, maxToldCommand), port)
 			}
 		}
