@@ -14,11 +14,11 @@ import (
 const (
 	// heartbeat is the time between two calls of Options.OnWait.
 	heartbeat = 10 * time.Second
-	// maxReadFailures is how many reads in a row fail before a stream ends, and
-	// firstReadPause the pause after the first one, which doubles. The client of another
-	// machine has tried for longer before it returns an error.
+	// maxReadFailures is how many reads in a row fail before a stream ends, and readPause
+	// the pause after each. The client of another machine has tried for longer before it
+	// returns an error.
 	maxReadFailures = 5
-	firstReadPause  = 100 * time.Millisecond
+	readPause       = 500 * time.Millisecond
 )
 
 // streams are the goroutines that call Options.OnOutput. Close waits for them.
@@ -62,13 +62,12 @@ func (k *kit) stream(ctx context.Context, c Call, m procmgr.Manager, id string) 
 // for good.
 func (k *kit) follow(ctx context.Context, c Call, m procmgr.Manager, id string) {
 	var next int64
-	pause := firstReadPause
 	for failures := 0; failures < maxReadFailures; failures++ {
 		var err error
 		for chunk, failed := range procmgr.Follow(ctx, m, id, &procmgr.FollowOptions{From: next}) {
 			if err = failed; err == nil {
 				k.opts.OnOutput(ctx, c, chunk)
-				next, failures, pause = chunk.Next, 0, firstReadPause
+				next, failures = chunk.Next, 0
 			}
 		}
 		if err == nil || never(err) || errors.Is(err, procmgr.ErrNotFound) || errors.Is(err, procmgr.ErrClosed) {
@@ -77,8 +76,7 @@ func (k *kit) follow(ctx context.Context, c Call, m procmgr.Manager, id string) 
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(pause):
-			pause *= 2
+		case <-time.After(readPause):
 		}
 	}
 }
