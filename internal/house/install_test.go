@@ -181,12 +181,13 @@ var installed = map[string]struct {
 	// heavy: its dependencies take long to compile, and the step modules compiles them.
 	heavy bool
 }{
-	"examples/quickstart": {says: "each once; none of them is running."},
-	"examples/customloop": {says: "the server greets, the report is good"},
-	"examples/remote":     {says: "The migration has run once"},
-	"examples/anywhere":   {in: `{"name":"execute","arguments":{"command":"echo it runs here"}}` + "\n", says: "it runs here"},
-	"cmd/toolprocd":       {args: []string{"serve"}, code: 1, says: "set one of -listen and -unix"},
-	"examples/agent":      {heavy: true, args: []string{"-provider", "openai"}, code: 1, says: "-model is missing"},
+	"examples/quickstart":         {says: "each once; none of them is running."},
+	"examples/customloop":         {says: "the server greets, the report is good"},
+	"examples/remote":             {says: "The migration has run once"},
+	"examples/anywhere":           {in: `{"name":"execute","arguments":{"command":"echo it runs here"}}` + "\n", says: "it runs here"},
+	"cmd/toolprocd":               {args: []string{"serve"}, code: 1, says: "set one of -listen and -unix"},
+	"examples/agent":              {heavy: true, args: []string{"-provider", "openai"}, code: 1, says: "-model is missing"},
+	"contrib/examples/webservice": {code: 1, says: "users.json: no such file"},
 	// Nothing listens there: see TestInstall.
 	"contrib/examples/openai":    {heavy: true, code: 1, says: "connection refused"},
 	"contrib/examples/anthropic": {heavy: true, code: 1, says: "connection refused"},
