@@ -181,13 +181,12 @@ var installed = map[string]struct {
 	// heavy: its dependencies take long to compile, and the step modules compiles them.
 	heavy bool
 }{
-	"examples/quickstart":         {says: "each once; none of them is running."},
-	"examples/customloop":         {says: "the server greets, the report is good"},
-	"examples/remote":             {says: "The migration has run once"},
-	"examples/anywhere":           {in: `{"name":"execute","arguments":{"command":"echo it runs here"}}` + "\n", says: "it runs here"},
-	"cmd/toolprocd":               {args: []string{"serve"}, code: 1, says: "set one of -listen and -unix"},
-	"examples/agent":              {heavy: true, args: []string{"-provider", "openai"}, code: 1, says: "-model is missing"},
-	"contrib/examples/webservice": {code: 1, says: "users.json: no such file"},
+	"examples/quickstart": {says: "each once; none of them is running."},
+	"examples/customloop": {says: "the server greets, the report is good"},
+	"examples/remote":     {says: "The migration has run once"},
+	"examples/anywhere":   {in: `{"name":"execute","arguments":{"command":"echo it runs here"}}` + "\n", says: "it runs here"},
+	"cmd/toolprocd":       {args: []string{"serve"}, code: 1, says: "set one of -listen and -unix"},
+	"examples/agent":      {heavy: true, args: []string{"-provider", "openai"}, code: 1, says: "-model is missing"},
 	// Nothing listens there: see TestInstall.
 	"contrib/examples/openai":    {heavy: true, code: 1, says: "connection refused"},
 	"contrib/examples/anthropic": {heavy: true, code: 1, says: "connection refused"},
@@ -200,6 +199,7 @@ var installed = map[string]struct {
 		in:   `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}` + "\n",
 		says: `"name":"toolproc"`,
 	},
+	"contrib/examples/webservice": {code: 1, says: "users.json: no such file"},
 }
 
 // publish writes a module of the tree into a proxy, under the version of this library

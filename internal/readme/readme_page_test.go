@@ -29,7 +29,7 @@ const (
 	firstBlock  = "tools := set.Definitions() //"
 	keysBlock   = "examples/remote keys"
 	clientBlock = "https://build.example:8443"
-	keepBlock   = "prockeep.Open(ctx"
+	keepBlock   = "keeper, err := prockeep.Open(ctx"
 	guardBlock  = "procmgr.WrapHost("
 	scriptBlock = "proctest.NewScript("
 	tokenBlock  = "type withToken struct"
@@ -82,7 +82,7 @@ BLOCK
 }`,
 	},
 	{page: "docs/recipes.md", language: "go", has: "OnOutput: func", run: inExamples("chattool/toolset/example_live_test.go"), elsewhere: true},
-	{page: "docs/recipes.md", language: "go", has: "type chatKey", run: inExamples("chattool/toolset/example_test.go"), elsewhere: true},
+	{page: "docs/recipes.md", language: "go", has: "s.host, err = prockeep.Open(", run: inExamples("contrib/examples/webservice/main.go"), elsewhere: true},
 	{page: "docs/durable.md", language: "console", has: "go run ./durable", run: durableCommands},
 	{page: "docs/durable.md", language: "go", has: "StableID(", run: inExamples("chattool/toolset/example_once_test.go"), elsewhere: true},
 	{
