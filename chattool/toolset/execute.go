@@ -183,7 +183,7 @@ func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) r
 		r.promote(&rep, out)
 	}
 	r.tellSame(ctx, &rep, out)
-	r.kit.tellPrompt(&rep, r.m, out)
+	r.kit.tellPrompt(&rep, out)
 	r.tellInput(&rep, out)
 	if !alive(p) || !r.kit.showScreen(ctx, r.m, &rep, out, false) {
 		r.kit.advise(ctx, &rep, r.m, advice.Result{Output: out, Command: r.source, Background: r.req.Background, WorkDir: r.req.WorkDir})
@@ -240,7 +240,7 @@ func (r *run) tellSame(ctx context.Context, rep *report, out procmgr.Output) {
 // tellInput says how to write to a command that has a stdin.
 func (r *run) tellInput(rep *report, out procmgr.Output) {
 	p := out.Process
-	if r.req.Stdin != procmgr.StdinEmpty && r.kit.machines.hasInput(r.m) && p.State == procmgr.Running && p.Waiting == nil {
+	if r.req.Stdin != procmgr.StdinEmpty && p.State == procmgr.Running && p.Waiting == nil {
 		rep.Add(`%s {"process_id":%q,"text":…} writes to its stdin.`, r.kit.names.input, p.ID)
 	}
 }

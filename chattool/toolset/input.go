@@ -114,7 +114,7 @@ func (t *typing) write(ctx context.Context) report {
 		out = t.awaitEnd(ctx, out, t.req.Wait-time.Since(began))
 	}
 	rep := t.describe(ctx, out)
-	t.kit.tellPrompt(&rep, t.m, out.Output)
+	t.kit.tellPrompt(&rep, out.Output)
 	if out.Process.Stdin == procmgr.StdinTerminal && alive(out.Process) && len(t.req.Keys) == 0 && strings.HasSuffix(string(t.args.Text), "\n") {
 		rep.Add(`If it has not taken the line: a program at a terminal may take text with a line end for a paste; press keys ["enter"].`)
 	}
@@ -176,7 +176,6 @@ func (t *typing) failed(ctx context.Context, out procmgr.InputOutput, err error)
 	res, refused := k.failed(t.call, t.id, "written", err)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
-		k.machines.withoutInput(t.m)
 		return refuse("%s: this host does not offer it (%s), so nothing was written. Use flags, or pipe the answer in", k.names.input, words(err))
 	case errors.Is(err, procmgr.ErrInvalid) && strings.Contains(procmgr.Reason(err), "its stdin is empty"):
 		return refuse(`%s: the stdin of process %s is empty, so nothing was written. End it with %s, and start it again with stdin "open" or "terminal"`, k.names.input, t.id, k.names.signal)
@@ -221,12 +220,12 @@ var pagers = []string{"less", "more", "most", "pager"}
 
 // tellPrompt says how to answer a program that waits for input, if there is one.
 // Only the manager can know that; the question is what the output ends with.
-func (k *kit) tellPrompt(rep *report, m procmgr.Manager, out procmgr.Output) {
+func (k *kit) tellPrompt(rep *report, out procmgr.Output) {
 	if out.Process.Waiting == nil || !alive(out.Process) {
 		return
 	}
 	rep.Waiting = out.Process.Waiting
-	if !k.opts.Input || !k.machines.hasInput(m) {
+	if !k.opts.Input {
 		return
 	}
 	switch id := out.Process.ID; {

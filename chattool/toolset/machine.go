@@ -117,8 +117,7 @@ type machines struct {
 type machine struct {
 	of procmgr.Manager // nil if it cannot be compared, and is asked again each time
 	procmgr.Description
-	silent  bool // it has no events, so there are no notices
-	noInput bool // a call has shown that it has no Input, so that no note advises to use it
+	silent bool // it has no events, so there are no notices
 }
 
 // shellOf returns the base name of the shell that runs the commands of m, or ""
@@ -176,21 +175,6 @@ func survive(ask func() error) (err error) {
 		}
 	}()
 	return ask()
-}
-
-// withoutInput notes that a manager has no Input, and hasInput reports whether it may.
-func (ms *machines) withoutInput(m procmgr.Manager) {
-	ms.mu.Lock()
-	defer ms.mu.Unlock()
-	if reflect.ValueOf(m).Comparable() && ms.last.of == m {
-		ms.last.noInput = true
-	}
-}
-
-func (ms *machines) hasInput(m procmgr.Manager) bool {
-	ms.mu.Lock()
-	defer ms.mu.Unlock()
-	return !reflect.ValueOf(m).Comparable() || ms.last.of != m || !ms.last.noInput
 }
 
 // forDefinitions returns the machine that the description of execute tells of, or

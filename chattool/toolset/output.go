@@ -124,7 +124,7 @@ func (k *kit) read(m procmgr.Manager, out procmgr.Output, from int64, clamped st
 	k.place(&rep, m, out)
 	rep.NextOffset = &out.Next
 	rep.Add(clamped)
-	k.tellPrompt(&rep, m, out)
+	k.tellPrompt(&rep, out)
 	if out.Process.State == procmgr.Detached {
 		rep.Add("The shell has ended; processes that it started live on, and %s ends them.", k.names.signal)
 	}

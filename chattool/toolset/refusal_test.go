@@ -87,32 +87,6 @@ func TestUnsupported(t *testing.T) {
 	}
 }
 
-// Once a manager has said that it takes no input, no note advises to send it some.
-func TestNoInputIsAdvised(t *testing.T) {
-	t.Parallel()
-	var m procmgr.Manager
-	set := newSet(func(context.Context) (procmgr.Manager, error) { return m, nil }, &toolset.Options{Input: true})
-	asks := running("p1", "Proceed? [y/N] ")
-	asks.Process.Stdin, asks.Process.Elapsed = procmgr.StdinPipe, time.Minute
-	advised := func() bool {
-		t.Helper()
-		start := set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x","stdin":"open"}`)})
-		read := set.Call(t.Context(), toolset.Call{Name: "process_output", Arguments: []byte(`{"process_id":"p1"}`)})
-		advised := strings.Contains(start.Content, "process_input")
-		require.Equal(t, advised, strings.Contains(read.Content, "process_input"), read.Content)
-		return advised
-	}
-	one := &fake{start: answerStart(asks), output: answerOutput(asks)}
-	another := &fake{start: answerStart(asks), output: answerOutput(asks)}
-	m = one
-	require.True(t, advised())
-	res := set.Call(t.Context(), toolset.Call{Name: "process_input", Arguments: []byte(`{"process_id":"p1","text":"y"}`)})
-	require.Contains(t, res.Content, "this host does not offer it")
-	require.False(t, advised())
-	m = another
-	require.True(t, advised(), "another manager may take input")
-}
-
 // A oneForAll host has one Manager for every chat.
 type oneForAll struct{ procmgr.Manager }
 

@@ -344,9 +344,6 @@ func denied(did string, err error) report {
 // command it is, what it printed and how it was called.
 func (k *kit) advise(ctx context.Context, rep *report, m procmgr.Manager, a advice.Result) {
 	a.Tools = advice.Tools{Execute: k.names.execute, Signal: k.names.signal, Input: k.names.input, ReadFile: k.opts.Files.Read, ReadCall: k.opts.Files.ReadCall}
-	if !k.machines.hasInput(m) {
-		a.Tools.Input = ""
-	}
 	for _, note := range advice.Notes(a) {
 		rep.Add(note)
 	}
