@@ -50,11 +50,11 @@
 // toolproc.process.signal, toolproc.process.ended_by (a [procmgr.Cause]),
 // toolproc.process.oom and toolproc.process.background, each if it is known. The span of a
 // call also has gen_ai.tool.description, if [Telemetry.Tools] was called. The span of a
-// process also has process.executable.name, toolproc.output.bytes, the number of bytes printed, and
-// toolproc.output.omitted_bytes, how many of them an answer of the default length leaves
-// out. toolproc.unfinished says that Close came before the end. error.type is tool_error,
-// the signal that ended a process, its exit code, oom, lost, or the kind of a refusal: limit, invalid,
-// conflict, closed, refused, not_ready, unknown, unsupported, canceled, timeout or other.
+// process also has process.executable.name, and toolproc.output.bytes, the number of
+// bytes printed. toolproc.unfinished says that Close came before the end. error.type is
+// tool_error, the signal that ended a process, its exit code, oom, lost, or the kind of a
+// refusal: limit, invalid, conflict, closed, refused, not_ready, unknown, unsupported,
+// canceled, timeout or other.
 //
 // # Metrics
 //

@@ -229,15 +229,6 @@ func (w *watcher) finish(out *procmgr.Output, unfinished string) {
 			w.span.SetStatus(codes.Error, kind)
 		}
 	}
-	// The default limit bounds what is read: a log may have all of it.
-	whole, err := w.m.Output(context.WithoutCancel(w.t.ctx), w.id, procmgr.OutputRequest{})
-	if err == nil {
-		omitted := int64(0)
-		if whole.Truncated != nil {
-			omitted = whole.Truncated.OmittedBytes
-		}
-		w.span.SetAttributes(attribute.Int64("toolproc.output.omitted_bytes", omitted))
-	}
 	if p.ExitedAt.IsZero() {
 		w.span.End()
 	} else {

@@ -202,7 +202,7 @@ func TestOneTraceOverTwoMachines(t *testing.T) {
 		"gen_ai.conversation.id": "chat 1", "toolproc.process.id": first.Process.ID, "toolproc.process.state": "exited",
 		"process.pid": int64(first.Process.PID), "process.exit.code": int64(3), "toolproc.process.ended_by": "exit",
 		"process.executable.name": processes[0].Name, "error.type": "3",
-		"toolproc.output.bytes": int64(len(printed) + len(secret) + len("late") + 3), "toolproc.output.omitted_bytes": int64(0),
+		"toolproc.output.bytes": int64(len(printed) + len(secret) + len("late") + 3),
 	}, processes[0].attributes())
 	require.Equal(t, tracepb.Span_SPAN_KIND_CLIENT, processes[0].Kind)
 	require.Len(t, processes[0].Events, 1)
@@ -305,30 +305,6 @@ func TestCloseWhileItRuns(t *testing.T) {
 		require.Equal(t, "closed", s.attributes()["toolproc.unfinished"])
 		require.Equal(t, "running", s.attributes()["toolproc.process.state"])
 	}
-}
-
-// The bytes that an answer leaves out are counted, also if a log has them: it is not read
-// for a span.
-func TestOmitted(t *testing.T) {
-	t.Parallel()
-	for _, opts := range []proclocal.Options{{Head: 100, Tail: 100}, {LogDir: t.TempDir()}} {
-		omitted(t, opts)
-	}
-}
-
-func omitted(t *testing.T, opts proclocal.Options) {
-	r := newReceiver(t)
-	telemetry, _ := program(t, r, "p", procotel.Options{})
-	local, err := proclocal.New(&opts)
-	require.NoError(t, err)
-	out, err := telemetry.Host(local).Start(t.Context(), procmgr.StartRequest{Command: "seq 100000", Wait: time.Minute})
-	require.NoError(t, err)
-	require.NoError(t, local.Close())
-	telemetry.Close()
-	all := r.processes("p")
-	require.Len(t, all, 1)
-	require.Equal(t, out.Next, all[0].attributes()["toolproc.output.bytes"])
-	require.Equal(t, out.Truncated.OmittedBytes, all[0].attributes()["toolproc.output.omitted_bytes"])
 }
 
 // A tool that cannot do its work has an error, and a model cannot flood a backend with names.
