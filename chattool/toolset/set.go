@@ -34,7 +34,7 @@ type kit struct {
 	ledger   notices.Ledger
 	memory   memory
 	streams  streams
-	inFlight calls
+	inFlight sync.Map // of *inFlight
 }
 
 // A tool is one tool of a Set.

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"reflect"
-	"slices"
 	"sync"
 
 	"golang.org/x/xerrors"
@@ -30,27 +28,14 @@ type inFlight struct {
 	done   chan struct{} // closed when the call has done its work
 }
 
-// calls are the calls in flight.
-type calls struct {
-	mu  sync.Mutex // guards all
-	all map[*inFlight]struct{}
-}
-
 // enter notes that a call is in flight until leave is called. The returned context ends
 // at Stop.
 func (k *kit) enter(ctx context.Context, c inFlight) (_ context.Context, leave func()) {
 	ctx, c.cancel = context.WithCancelCause(ctx)
 	c.done = make(chan struct{})
-	k.inFlight.mu.Lock()
-	defer k.inFlight.mu.Unlock()
-	if k.inFlight.all == nil {
-		k.inFlight.all = make(map[*inFlight]struct{})
-	}
-	k.inFlight.all[&c] = struct{}{}
+	k.inFlight.Store(&c, nil)
 	return ctx, func() {
-		k.inFlight.mu.Lock()
-		defer k.inFlight.mu.Unlock()
-		delete(k.inFlight.all, &c)
+		k.inFlight.Delete(&c)
 		c.cancel(nil)
 		close(c.done)
 	}
@@ -96,7 +81,8 @@ func (s *Set) Stop(ctx context.Context) ([]procmgr.Process, error) {
 		}
 	}
 	var calls []*inFlight
-	for _, c := range s.inFlight.list() {
+	for key := range s.inFlight.Range {
+		c := key.(*inFlight)
 		switch {
 		case s.isOf(ctx, c, m, chat, own):
 			c.cancel(errStopped)
@@ -162,13 +148,6 @@ func (s *Set) end(ctx context.Context, m procmgr.Manager, id string) (procmgr.Pr
 	}
 	out.Process.ID = id
 	return out.Process, cmp.Or(sent, err)
-}
-
-// list returns the calls in flight.
-func (cs *calls) list() []*inFlight {
-	cs.mu.Lock()
-	defer cs.mu.Unlock()
-	return slices.Collect(maps.Keys(cs.all))
 }
 
 // isOf reports whether a call is of a chat: by the Manager m of the chat, or for one of
