@@ -235,7 +235,7 @@ func call[T any](ctx context.Context, v *view, id string, starts bool, do func(m
 		switch {
 		case err == nil, ctx.Err() != nil:
 			return out, known, err
-		case errors.Is(err, procmgr.ErrNotFound) && known != nil && known.end != nil: // its keeper remembers fewer
+		case known != nil && known.end != nil && (errors.Is(err, procmgr.ErrNotFound) || starts && errors.Is(err, procmgr.ErrConflict)): // its keeper remembers fewer
 			out, err = do(tombstone{c: known})
 			return out, known, err
 		case errors.Is(err, procmgr.ErrClosed) && time.Now().Before(until):

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/envpolicy"
@@ -583,6 +584,31 @@ func TestAge(t *testing.T) {
 	h = open(t, dir, nil)
 	_, err = try("one", time.Since(opened))
 	require.ErrorIs(t, err, procmgr.ErrUnknown)
+}
+
+// The file knows more IDs than the keeper's Local, and answers a replay of any of them.
+func TestHeldKeeperRemembersFewer(t *testing.T) {
+	testenv.Held(t)
+	h := open(t, newDir(t), &prockeep.Options{Local: proclocal.Options{Retain: time.Millisecond}})
+	m, req := h.Chat("a"), procmgr.StartRequest{ID: "x", Command: "exit 4", Wait: long}
+	_, err := m.Start(t.Context(), req)
+	require.NoError(t, err)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 2100 { // more than 16,384 in all
+				assert.ErrorIs(t, m.Signal(t.Context(), procmgr.NewID(), procmgr.Terminate), procmgr.ErrNotFound)
+			}
+		})
+	}
+	all.Wait()
+	out, err := m.Start(t.Context(), req)
+	require.NoError(t, err)
+	require.True(t, out.Attached)
+	require.Equal(t, 4, *out.Process.ExitCode)
+	req.Command = "exit 5"
+	_, err = m.Start(t.Context(), req)
+	require.ErrorIs(t, err, procmgr.ErrConflict)
 }
 
 // A lifetime ends a process although the program that has asked for it is gone.
