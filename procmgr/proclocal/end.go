@@ -100,7 +100,9 @@ func (l *Local) watch(r *record, lifetime time.Duration) {
 	r.tree.Release()
 	r.log(slog.LevelInfo, "process exited", slog.String("ended_by", string(exited.EndedBy)), exitCode(exited.ExitCode))
 
-	<-r.told
+	if r.told != nil {
+		<-r.told
+	}
 	if f := l.opts.OnExit; f != nil {
 		r.hook("OnExit", func() { f(exited) })
 	}

@@ -69,7 +69,7 @@ func (l *Local) input(ctx context.Context, chat, id string, req procmgr.InputReq
 			if req.UntilQuiet > 0 {
 				ends.quiet = func() (time.Time, <-chan struct{}) { return r.in.Quiet(w, req.UntilQuiet) }
 			}
-			err = r.wait(ctx, state, time.Now(), time.Until(over), ends)
+			err = r.wait(ctx, state, time.Until(over), ends)
 		}
 	} else {
 		m = nil

@@ -53,7 +53,7 @@ func (l *Local) output(ctx context.Context, chat, id string, req procmgr.OutputR
 		}
 	}
 	heard, stop := l.awaitPort(ctx, r, req)
-	err = r.wait(ctx, state, time.Now(), req.Wait, until{matched: m, heard: heard, waiting: req.UntilWaiting})
+	err = r.wait(ctx, state, req.Wait, until{matched: m, heard: heard, waiting: req.UntilWaiting})
 	out := r.output(from, req.Limit, req.Highlight, m)
 	if failed := l.tellPorts(ctx, r, &out, req, stop()); err == nil {
 		err = failed
@@ -125,13 +125,13 @@ type until struct {
 }
 
 // wait returns when the process is no longer in the given state or has exited, when
-// the condition holds, or when d is over since the wait began. An error is ctx's.
-func (r *record) wait(ctx context.Context, in procmgr.State, began time.Time, d time.Duration, ends until) error {
+// the condition holds, or when d is over. An error is ctx's.
+func (r *record) wait(ctx context.Context, in procmgr.State, d time.Duration, ends until) error {
 	if state := r.state(); d <= 0 || state != in || state == procmgr.Exited {
 		return nil
 	}
-	over := began.Add(d)
-	timer := time.NewTimer(time.Until(over))
+	over := time.Now().Add(d)
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	var prompts *time.Timer
 	var round <-chan time.Time
@@ -178,17 +178,6 @@ func (r *record) wait(ctx context.Context, in procmgr.State, began time.Time, d 
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-	}
-}
-
-// awaitChange returns when changed is closed, when d is over, or when ctx ends.
-func awaitChange(ctx context.Context, changed <-chan struct{}, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-changed:
-	case <-timer.C:
-	case <-ctx.Done():
 	}
 }
 

@@ -43,8 +43,7 @@ type record struct {
 	passedOver string
 	origin     *baseenv.Origin // of the start; nil for this program
 
-	told  chan struct{} // closed when OnStart has returned
-	begun time.Time     // when the command had begun
+	told chan struct{} // closed when OnStart has returned; nil if there is none
 
 	// prompts is nil if stdin is empty, or if waiting for input cannot be detected. It
 	// is set once the process is shown, so a list may be earlier.

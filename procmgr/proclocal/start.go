@@ -63,33 +63,19 @@ func (l *Local) startOnce(ctx context.Context, chat string, req procmgr.StartReq
 		out.Attached = true
 		return out, nil
 	}
-	// A caller that waits for the end is not woken when the command begins.
-	// OnStart has its own time.
-	through := mine && req.Wait > 0 && l.opts.OnStart == nil && !req.UntilWaiting
-	var changed <-chan struct{}
-	if through {
-		_, changed = r.stateAndChange()
-	}
 	if mine {
 		// A hook or a dead mount can hang for ever, and this call must not.
 		go l.launch(ctx, r, req, notify) // Close waits for it, or gives it up
-	}
-	if through {
-		awaitChange(ctx, changed, req.Wait)
 	}
 	if failed, err := r.started(ctx); failed && !r.hangs {
 		return procmgr.Output{}, err
 	} else if err != nil {
 		return procmgr.Output{Process: procmgr.Process{ID: r.id, ChatID: chat}}, err // the command may have begun
 	}
-	if mine {
+	if mine && r.told != nil {
 		<-r.told
 	}
-	began := time.Now()
-	if through {
-		began = r.begun
-	}
-	err = r.wait(ctx, procmgr.Running, began, req.Wait, until{waiting: req.UntilWaiting})
+	err = r.wait(ctx, procmgr.Running, req.Wait, until{waiting: req.UntilWaiting})
 	out := r.output(0, req.Limit, req.Highlight, nil)
 	out.Attached = !mine
 	return out, err
@@ -126,7 +112,6 @@ func (l *Local) launch(ctx context.Context, r *record, req procmgr.StartRequest,
 	r.mu.Unlock()
 	l.watchForPrompts(r)
 	began := r.snapshot()
-	r.begun = time.Now()
 	l.opts.Metrics.started()
 	l.wg.Add(1) // Close waits for the line below, too, and for OnStart
 	defer l.wg.Done()

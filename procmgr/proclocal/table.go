@@ -230,13 +230,6 @@ func (l *Local) used(chat, id string, key idempotency.Fingerprint) (answer, erro
 	return a, nil
 }
 
-// nobodyTold is record.told if there is no OnStart.
-var nobodyTold = func() chan struct{} {
-	told := make(chan struct{})
-	close(told)
-	return told
-}()
-
 // reserve makes the record of a process that the caller will launch. If id is
 // empty, the record gets a new ID. If there is no room for the process, reserve
 // returns an error. The caller holds mu.
@@ -259,7 +252,6 @@ func (l *Local) reserve(chat, id string, key idempotency.Fingerprint, terminal b
 		key:      key,
 		terminal: terminal,
 		ready:    make(chan struct{}),
-		told:     nobodyTold,
 		answers:  idempotency.Memo[input.Receipt]{Max: maxAnswers},
 	}
 	if l.opts.OnStart != nil {
