@@ -34,19 +34,21 @@ func (m *manager) start(ctx context.Context, req procmgr.StartRequest) (procmgr.
 	if _, err := encode(startBody(req)); err != nil {
 		return procmgr.Output{}, err // nothing was sent
 	}
-	instance, asked, err := m.instanceFor(ctx, req.ID)
-	s := &starting{manager: m, req: req, began: time.Now(), asked: asked}
-	if err != nil {
-		return s.failed(ctx, nil, err)
-	}
-	s.call = call{manager: m, id: req.ID, path: pathStart, instance: instance, into: &s.out, body: func() (any, time.Duration) {
+	s := &starting{manager: m, req: req, began: time.Now()}
+	s.call = call{manager: m, id: req.ID, path: pathStart, into: &s.out, body: func() (any, time.Duration) {
 		body := startBody(req)
 		body.Wait, body.Age = max(min(req.Wait, m.c.slice), 0), check.Older(req.Age, came)
 		if s.call.retry.tries > 0 { // later attempts wait for the time that is left
 			body.Wait = m.c.left(req.Wait, s.began)
 		}
+		if s.up > 0 {
+			s.call.up = s.up + time.Since(s.heard)
+		}
 		return body, body.Wait
 	}}
+	if err := s.aim(ctx); err != nil {
+		return s.failed(ctx, nil, err)
+	}
 	answer, err := s.send(ctx)
 	if err != nil {
 		return s.failed(ctx, answer, err)
@@ -58,18 +60,22 @@ func (m *manager) start(ctx context.Context, req procmgr.StartRequest) (procmgr.
 	return out, err
 }
 
-// instanceFor returns the server that a start is meant for. asked reports
-// whether the ID was sent before.
-func (m *manager) instanceFor(ctx context.Context, id string) (instance string, asked bool, err error) {
-	if instance, asked = m.c.seen.claim(m.chat, id); instance != "" {
-		return instance, asked, nil
+// aim finds the server that the start is meant for, and whether the ID was sent before.
+func (s *starting) aim(ctx context.Context) error {
+	if s.req.Age <= 0 {
+		if s.call.instance, s.asked = s.c.seen.claim(s.chat, s.req.ID); s.call.instance != "" {
+			return nil
+		}
 	}
-	// No server has answered yet: a start without an instance could run twice.
-	if _, err := m.c.call(ctx, &call{manager: &m.c.manager, path: pathHealth}); err != nil {
-		return "", false, err
+	// No server has answered yet, and a start without an instance could run twice. Or the
+	// server has to know how long the start is on the way.
+	answer, err := s.c.call(ctx, &call{manager: &s.c.manager, path: pathHealth})
+	if err != nil {
+		return err
 	}
-	instance, asked = m.c.seen.claim(m.chat, id)
-	return instance, asked, nil
+	s.up, s.heard = answer.up, time.Now()
+	s.call.instance, s.asked = s.c.seen.claim(s.chat, s.req.ID)
+	return nil
 }
 
 // A starting is a start that the client is sending.
@@ -79,7 +85,9 @@ type starting struct {
 	began time.Time
 	call  call
 	out   procmgr.Output // what the call is answered
-	asked bool           // another call has sent the ID before
+	up    time.Duration  // how long the server had been up when it was heard, if that is known
+	heard time.Time
+	asked bool // another call has sent the ID before
 }
 
 // errTurns is the error of a start that meets a new server at each attempt.
@@ -95,7 +103,9 @@ func (s *starting) send(ctx context.Context) (*answer, error) {
 		if !moved || s.asked || s.call.retry.phase == unsure || !s.c.seen.forget(s.chat, s.req.ID) {
 			return answer, err
 		}
-		s.call.instance, s.asked = s.c.seen.claim(s.chat, s.req.ID)
+		if err := s.aim(ctx); err != nil {
+			return nil, err
+		}
 	}
 	return nil, errTurns
 }

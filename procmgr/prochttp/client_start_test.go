@@ -255,10 +255,10 @@ func TestAgeOfAStartThatIsNotLookedAt(t *testing.T) {
 	}{
 		{"no server", "unix:" + t.TempDir() + "/none", token, procmgr.ErrUnknown},
 		{"another token", serve(t, newHandler(t, local, nil)), "x", procmgr.ErrRefused},
-		{"a server that shuts down", serve(t, newHandler(t, local, &prochttp.HandlerOptions{Token: token, Context: down})), token, procmgr.ErrClosed},
+		{"a server that shuts down", serve(t, newHandler(t, local, &prochttp.HandlerOptions{Token: token, Context: down})), token, procmgr.ErrUnknown},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			m := newClient(t, tt.server, &prochttp.ClientOptions{Token: tt.token}).Chat("a")
+			m := newClient(t, tt.server, &prochttp.ClientOptions{Token: tt.token, Retry: -1}).Chat("a")
 			req := procmgr.StartRequest{ID: "x", Command: "true"}
 			out, err := m.Start(t.Context(), req)
 			require.Error(t, err)
@@ -274,3 +274,26 @@ func TestAgeOfAStartThatIsNotLookedAt(t *testing.T) {
 	require.ErrorIs(t, err, procmgr.ErrInvalid)
 	require.Empty(t, out.Process.ID, "the server has looked")
 }
+
+// A start that is long on the way becomes older: the server may have been restarted after the
+// command ran, and be older than the start was when it was sent.
+func TestAgeOnTheWay(t *testing.T) {
+	h := newHandler(t, newLocal(t, nil), nil)
+	restarted := time.Now()
+	c := newClient(t, "http://localhost", &prochttp.ClientOptions{Token: token, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		if r.URL.Path == "/start" {
+			time.Sleep(time.Since(restarted) + 20*time.Millisecond) // as a server does that is stopped
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w.Result(), nil
+	})})
+	command, ran := effects(t)
+	_, err := c.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: command, Age: time.Since(restarted) + 10*time.Millisecond, Wait: long})
+	require.ErrorIs(t, err, procmgr.ErrUnknown)
+	require.Zero(t, ran())
+}
+
+type roundTripper func(r *http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

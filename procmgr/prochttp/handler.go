@@ -100,6 +100,7 @@ type handler struct {
 	mux      *http.ServeMux
 	waits    waits
 	signals  idempotency.Memo[error]
+	began    time.Time
 }
 
 // NewHandler returns a handler that serves h to [Client]. It fails if the
@@ -146,6 +147,7 @@ func NewHandler(h procmgr.Host, opts *HandlerOptions) (http.Handler, error) {
 		mux:      http.NewServeMux(),
 		waits:    waits{max: o.MaxWaiters, log: log, held: make(map[waitKey]*heldWait)},
 		signals:  idempotency.Memo[error]{Max: maxSignals},
+		began:    time.Now(),
 	}
 	for name, value := range map[string]string{
 		headerInstance:           s.instance,
@@ -253,6 +255,9 @@ func (r *request) health() {
 	case r.h.opts.Context.Err() != nil:
 		r.fail(failure{Code: codeClosed, Detail: "the server is shutting down"})
 	default:
+		if r.Header.Get(headerUp) != "" {
+			r.w.Header().Set(headerUp, time.Since(r.h.began).String())
+		}
 		r.answer(http.StatusOK, status{"ok"})
 	}
 }

@@ -3,8 +3,10 @@ package prochttp
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/check"
 )
 
 // start serves a start: the command, a limited wait and the output so far in one
@@ -24,6 +26,9 @@ func (r *request) start() {
 	}
 	req := procmgr.StartRequest(body)
 	req.Wait = min(req.Wait, maxSlice)
+	if up, err := time.ParseDuration(r.Header.Get(headerUp)); err == nil {
+		req.Age = check.Aged(req.Age, time.Since(r.h.began)-up)
+	}
 	var out procmgr.Output
 	ended, err := r.limited(req.Wait, req.Wait > 0, func(ctx context.Context) (err error) {
 		out, err = r.manager.Start(ctx, req)

@@ -52,9 +52,10 @@ type call struct {
 	// body returns the body of the next attempt, and how long the server may wait
 	// before it answers. nil is a health check.
 	body     func() (body any, wait time.Duration)
-	into     any    // points to the struct into which the answer is read; nil: it has nothing
-	instance string // the instance of the server that is meant; "": any
-	key      string // of a signal
+	into     any           // points to the struct into which the answer is read; nil: it has nothing
+	instance string        // the instance of the server that is meant; "": any
+	key      string        // of a signal
+	up       time.Duration // see headerUp; 0: not known
 	retry    retry
 }
 
@@ -68,8 +69,9 @@ type answer struct {
 	status   int
 	instance string
 	waiting  bool
-	failure  failure // set if the answer is an error
-	unread   error   // why the answer could not be read into what its call has for it
+	up       time.Duration // see headerUp
+	failure  failure       // set if the answer is an error
+	unread   error         // why the answer could not be read into what its call has for it
 }
 
 // A lostError is an attempt that got no answer.
@@ -289,6 +291,9 @@ func (c *Client) setHeader(req *http.Request, call *call, length int) {
 	if call.key != "" {
 		req.Header[headerKey] = []string{call.key}
 	}
+	if call.path == pathHealth || call.up > 0 {
+		req.Header[headerUp] = []string{call.up.String()}
+	}
 	if c.inject != nil {
 		c.inject(req.Context(), req.Header)
 	}
@@ -323,6 +328,7 @@ func (c *Client) exchange(req *http.Request, into any) (*answer, error) {
 	if a.instance == "" {
 		return nil, a.stranger()
 	}
+	a.up, _ = time.ParseDuration(res.Header.Get(headerUp))
 	ok := a.status == http.StatusOK
 	if err := otherProtocol(res.Header, "server", "client"); err != nil {
 		if ok {

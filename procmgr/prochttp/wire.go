@@ -36,6 +36,10 @@ const (
 	// headerWaiting is on an answer if the time of the request was up before
 	// its wait ended. The client can continue the wait.
 	headerWaiting = "Toolproc-Waiting"
+	// headerUp is how long the server has been up at least: on a health check to ask for
+	// it, on the answer, and on a start with an age. So the server knows how long that was
+	// on the way, and adds it to the age.
+	headerUp = "Toolproc-Up"
 	// headerKey is on a signal. If the handler has seen the key before, it
 	// gives the same answer as before.
 	headerKey = "Idempotency-Key"

@@ -80,11 +80,15 @@ func Age(age time.Duration, whole time.Time) error {
 // longer time of two clocks: the monotonic one may stand still while the machine is
 // suspended, and the wall clock may be set back.
 func Older(age time.Duration, came time.Time) time.Duration {
+	return Aged(age, max(time.Since(came), time.Since(came.Round(0))))
+}
+
+// Aged returns the Age of a request that was held for a time.
+func Aged(age, held time.Duration) time.Duration {
 	if age <= 0 {
 		return 0
 	}
-	held := max(time.Since(came), time.Since(came.Round(0))).Truncate(time.Millisecond)
-	return age + min(held, math.MaxInt64-age)
+	return age + min(max(held, 0).Truncate(time.Millisecond), math.MaxInt64-age)
 }
 
 // MaxInput is the largest Data of a request in bytes.
