@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/xerrors"
 
@@ -81,10 +83,12 @@ func (s *Set) Stop(ctx context.Context) ([]procmgr.Process, error) {
 		}
 	}
 	var calls []*inFlight
+	looking, cancel := context.WithTimeout(ctx, stopGrace)
+	defer cancel()
 	for key := range s.inFlight.Range {
 		c := key.(*inFlight)
 		switch {
-		case s.isOf(ctx, c, m, chat, own):
+		case s.isOf(looking, c, m, host, chat, own):
 			c.cancel(errStopped)
 			calls = append(calls, c)
 			if c.starts && !c.background {
@@ -151,22 +155,41 @@ func (s *Set) end(ctx context.Context, m procmgr.Manager, id string) (procmgr.Pr
 }
 
 // isOf reports whether a call is of a chat: by the Manager m of the chat, or for one of
-// the chat's own IDs. Another chat may have the same ID if the host chooses IDs.
-func (s *Set) isOf(ctx context.Context, c *inFlight, m procmgr.Manager, chat string, own map[string]bool) bool {
+// the chat's own IDs. Another chat may have the same ID if the host chooses IDs. Then isOf
+// waits for a start that is under way, because only its process tells the chat. host says
+// that m is a host's own view, and chat is "" also if m has shown no process so far.
+func (s *Set) isOf(ctx context.Context, c *inFlight, m procmgr.Manager, host bool, chat string, own map[string]bool) bool {
 	if reflect.ValueOf(c.m).Comparable() && reflect.ValueOf(m).Comparable() && c.m == m {
 		return true
 	}
-	if !own[c.id] || chat == "" || s.opts.ProcessID == nil {
+	if s.opts.ProcessID == nil || !c.starts && !own[c.id] {
 		return own[c.id] && chat != ""
 	}
-	ctx, cancel := context.WithTimeout(ctx, stopGrace)
-	defer cancel()
-	var out procmgr.Output
-	err := survive(func() (err error) {
-		out, err = c.m.Output(ctx, c.id, procmgr.OutputRequest{From: atEnd})
-		return err
-	})
-	return err == nil && out.Process.ChatID == chat
+	for {
+		var out procmgr.Output
+		err := survive(func() (err error) {
+			out, err = c.m.Output(ctx, c.id, procmgr.OutputRequest{From: atEnd})
+			return err
+		})
+		switch {
+		case err == nil && (host || chat != ""):
+			return out.Process.ChatID == chat
+		case err == nil:
+			page, _ := m.List(ctx, procmgr.ListRequest{})
+			return slices.ContainsFunc(page.Processes, func(p procmgr.Process) bool {
+				return p.ID == c.id && p.ChatID == out.Process.ChatID
+			})
+		case !errors.Is(err, procmgr.ErrNotFound):
+			return false
+		}
+		select {
+		case <-time.After(stopGrace / 100):
+		case <-c.done:
+			return false
+		case <-ctx.Done():
+			return false
+		}
+	}
 }
 
 // wait waits until the call has done its work, for stopGrace at most.

@@ -176,6 +176,79 @@ func TestStopOfAStart(t *testing.T) {
 	}
 }
 
+// A start that arrives while Stop looks is found, although each call has a Manager of its own.
+func TestStopOfALateStart(t *testing.T) {
+	t.Parallel()
+	for name, chosen := range map[string]bool{"a chosen ID": true, "a random ID": false} {
+		for _, at := range []string{"list", "output"} {
+			t.Run(name+", "+at, func(t *testing.T) {
+				t.Parallel()
+				host := newHost(t, nil)
+				l := &lateStart{at: at, sent: make(chan string, 1), arrive: make(chan struct{})}
+				opts := &toolset.Options{}
+				if chosen {
+					opts = fixed()
+				}
+				set := newSet(func(context.Context) (procmgr.Manager, error) {
+					return &lateManager{host.Chat("a"), l}, nil
+				}, opts)
+				var calls sync.WaitGroup
+				calls.Go(func() {
+					set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"exec sleep 1000"}`)})
+				})
+				l.id = <-l.sent
+				_, err := set.Stop(t.Context())
+				require.NoError(t, err)
+				l.arrives()
+				calls.Wait()
+				page, err := host.List(t.Context(), procmgr.ListRequest{State: procmgr.Running})
+				require.NoError(t, err)
+				require.Empty(t, page.Processes)
+			})
+		}
+	}
+}
+
+// A lateStart arrives after a first List, or after a first Output.
+type lateStart struct {
+	at, id string
+	sent   chan string
+	arrive chan struct{}
+	once   sync.Once
+}
+
+func (l *lateStart) arrives() { l.once.Do(func() { close(l.arrive) }) }
+
+type lateManager struct {
+	procmgr.Manager
+	*lateStart
+}
+
+func (m *lateManager) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+	m.sent <- req.ID
+	<-m.arrive
+	return m.Manager.Start(context.WithoutCancel(ctx), req)
+}
+
+func (m *lateManager) List(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
+	page, err := m.Manager.List(ctx, req)
+	for m.at == "list" {
+		m.arrives()
+		if _, err := m.Manager.Output(ctx, m.id, procmgr.OutputRequest{}); err == nil {
+			break
+		}
+	}
+	return page, err
+}
+
+func (m *lateManager) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+	out, err := m.Manager.Output(ctx, id, req)
+	if m.at == "output" && errors.Is(err, procmgr.ErrNotFound) {
+		m.arrives()
+	}
+	return out, err
+}
+
 // A process that does not end is killed, and one that cannot be ended is reported.
 func TestStopKills(t *testing.T) {
 	t.Parallel()
