@@ -85,6 +85,7 @@ func TestAge(t *testing.T) {
 		require.ErrorIs(t, try(id, time.Since(began)), procmgr.ErrUnknown, id)
 	}
 	require.ErrorIs(t, try("spent20000", time.Since(began)), procmgr.ErrConflict)
+	require.ErrorIs(t, try("spent20000", time.Hour), procmgr.ErrUnknown, "it was stopped here, and may have run before")
 	require.NoError(t, l.Close())
 	require.ErrorIs(t, try("w", time.Hour), procmgr.ErrClosed)
 }

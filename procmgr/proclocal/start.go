@@ -46,7 +46,7 @@ func (l *Local) startOnce(ctx context.Context, chat string, req procmgr.StartReq
 	}
 	key := fingerprintOf(req)
 	l.mu.Lock()
-	known, err := l.used(chat, req.ID, key)
+	known, err := l.used(chat, req.ID, key, req.Age)
 	r, mine := known.record, err == nil && known == answer{}
 	if mine {
 		err = check.Age(req.Age, l.table.whole)

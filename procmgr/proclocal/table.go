@@ -12,6 +12,7 @@ import (
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
+	"github.com/toolproc/toolproc/procmgr/internal/check"
 	"github.com/toolproc/toolproc/procmgr/internal/idempotency"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/input"
 )
@@ -25,6 +26,7 @@ type table struct {
 	all     records
 	running int // records that have not exited
 	ended   *fair[*tombstone]
+	made    time.Time // no ID is known that was used before
 	// whole is when the table was made or, if later, when the newest ID that it has
 	// forgotten was first used. No ID that was first used after it is forgotten.
 	whole time.Time
@@ -62,7 +64,8 @@ type tombstone struct {
 }
 
 func newTable() *table {
-	t := &table{answers: make(map[string]map[string]answer), chats: make(map[string]*chatRecords), whole: time.Now()}
+	now := time.Now()
+	t := &table{answers: make(map[string]map[string]answer), chats: make(map[string]*chatRecords), made: now, whole: now}
 	t.ended = newFair(maxTombstones, func(chat string, past *tombstone) {
 		t.set(chat, past.id, answer{})
 		if past.used.After(t.whole) {
@@ -212,8 +215,8 @@ func clone(p procmgr.Process) procmgr.Process {
 // it returns none. The error is
 // ErrClosed if the Local is closed. It is ErrConflict if the ID was used for
 // another request, or if a Terminate or a Kill came before the Start and has
-// spent the ID. The caller holds mu.
-func (l *Local) used(chat, id string, key idempotency.Fingerprint) (answer, error) {
+// spent the ID; ErrUnknown if such a Start is older than the Local. The caller holds mu.
+func (l *Local) used(chat, id string, key idempotency.Fingerprint, age time.Duration) (answer, error) {
 	if l.closed {
 		return answer{}, procmgr.ErrClosed
 	}
@@ -223,6 +226,9 @@ func (l *Local) used(chat, id string, key idempotency.Fingerprint) (answer, erro
 	a := l.table.get(chat, id)
 	switch {
 	case a.past != nil && a.past.spent:
+		if err := check.Age(age, l.table.made); err != nil {
+			return answer{}, err
+		}
 		return answer{}, xerrors.Errorf("it was stopped before it began, so nothing was run; take another ID to run it after all: %w", procmgr.ErrConflict)
 	case a.record != nil && a.record.key != key, a.past != nil && a.past.key != key:
 		return answer{}, xerrors.Errorf("this ID ran another command, directory, environment or stdin; take another ID: %w", procmgr.ErrConflict)
