@@ -1,6 +1,7 @@
 package proclocal
 
 import (
+	"cmp"
 	"container/list"
 	"context"
 	"errors"
@@ -278,9 +279,7 @@ func (v view) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
 }
 
 func (v view) List(ctx context.Context, req procmgr.ListRequest) (page procmgr.ListPage, err error) {
-	switch err = v.err; {
-	case err != nil:
-	default:
+	if err = v.err; err == nil {
 		page, err = v.l.list(ctx, v, req)
 	}
 	return page, callerr.Wrap("list", "", err)
@@ -294,11 +293,7 @@ func (v view) Events(ctx context.Context, req procmgr.EventsRequest) (page procm
 }
 
 func (v view) Describe(ctx context.Context) (procmgr.Description, error) {
-	err := v.err
-	if err == nil {
-		err = ctx.Err()
-	}
-	if err != nil {
+	if err := cmp.Or(v.err, ctx.Err()); err != nil {
 		return procmgr.Description{}, callerr.Wrap("describe", "", err)
 	}
 	return procmgr.Description{Shell: v.l.name, OS: runtime.GOOS, Sandbox: check.Sandbox(v.l.rules)}, nil

@@ -200,12 +200,10 @@ func cutShort(command string) string {
 // clone returns a copy that shares no memory with p.
 func clone(p procmgr.Process) procmgr.Process {
 	if p.ExitCode != nil {
-		code := *p.ExitCode
-		p.ExitCode = &code
+		p.ExitCode = new(*p.ExitCode)
 	}
 	if p.Waiting != nil {
-		waiting := *p.Waiting
-		p.Waiting = &waiting
+		p.Waiting = new(*p.Waiting)
 	}
 	return p
 }

@@ -217,8 +217,8 @@ func (r *route) Start(_ context.Context, req procmgr.StartRequest) (procmgr.Outp
 }
 
 // call makes a call to the Manager that find returns. It names the call if there is none.
-func call[T any, M procmgr.Manager](verb, id string, find func() (M, error), do func(m M) (T, error)) (T, error) {
-	m, err := find()
+func call[T any, M procmgr.Manager](ctx context.Context, verb, id string, find func(context.Context) (M, error), do func(m M) (T, error)) (T, error) {
+	m, err := find(ctx)
 	if err != nil {
 		var none T
 		return none, callerr.Wrap(verb, id, err)
@@ -229,12 +229,12 @@ func call[T any, M procmgr.Manager](verb, id string, find func() (M, error), do 
 // Output implements [procmgr.Manager]. It finds the processes of every machine, as Input
 // and Signal do.
 func (r *route) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
-	return call("output", id, r.of(ctx, id), func(h procmgr.Host) (procmgr.Output, error) { return h.Output(ctx, id, req) })
+	return call(ctx, "output", id, r.of(id), func(h procmgr.Host) (procmgr.Output, error) { return h.Output(ctx, id, req) })
 }
 
 // Input implements [procmgr.Manager].
 func (r *route) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
-	return call("input", id, r.of(ctx, id), func(h procmgr.Host) (procmgr.InputOutput, error) { return h.Input(ctx, id, req) })
+	return call(ctx, "input", id, r.of(id), func(h procmgr.Host) (procmgr.InputOutput, error) { return h.Input(ctx, id, req) })
 }
 
 // Signal implements [procmgr.Manager]. The stop of an unused ID spends nothing, since
@@ -243,13 +243,13 @@ func (r *route) Signal(ctx context.Context, id string, sig procmgr.Signal) error
 	if err := cmp.Or(check.Signal(sig), check.ID(id)); err != nil {
 		return callerr.Wrap("signal", id, err)
 	}
-	_, err := call("signal", id, r.of(ctx, id), func(h procmgr.Host) (struct{}, error) { return struct{}{}, h.Signal(ctx, id, sig) })
+	_, err := call(ctx, "signal", id, r.of(id), func(h procmgr.Host) (struct{}, error) { return struct{}{}, h.Signal(ctx, id, sig) })
 	return err
 }
 
 // of returns find for an ID.
-func (r *route) of(ctx context.Context, id string) func() (procmgr.Host, error) {
-	return func() (procmgr.Host, error) { return r.find(ctx, id) }
+func (r *route) of(id string) func(context.Context) (procmgr.Host, error) {
+	return func(ctx context.Context) (procmgr.Host, error) { return r.find(ctx, id) }
 }
 
 // List implements [procmgr.Manager]. It has the processes of every machine that
@@ -357,38 +357,34 @@ var _ procmgr.Manager = (*routed)(nil)
 // errNoMachine is the error of a chat for which a Router has no Host.
 var errNoMachine = xerrors.New("the chat has no machine")
 
-// home returns a function that returns the chat's machine.
-func (c *routed) home(ctx context.Context) func() (home, error) {
-	return func() (home, error) {
-		if err := cmp.Or(c.err, ctx.Err()); err != nil {
-			return home{}, err
-		}
-		h, err := c.route.router.Host(ctx, c.id)
-		switch {
-		case err != nil:
-			return home{}, xerrors.Errorf("the machine of the chat cannot be told: %w", err)
-		case h == nil:
-			return home{}, errNoMachine
-		}
-		return c.route.homes.of(c.id, h), nil
+// home returns the chat's machine.
+func (c *routed) home(ctx context.Context) (home, error) {
+	if err := cmp.Or(c.err, ctx.Err()); err != nil {
+		return home{}, err
 	}
+	h, err := c.route.router.Host(ctx, c.id)
+	switch {
+	case err != nil:
+		return home{}, xerrors.Errorf("the machine of the chat cannot be told: %w", err)
+	case h == nil:
+		return home{}, errNoMachine
+	}
+	return c.route.homes.of(c.id, h), nil
 }
 
-// manager returns a function that returns the chat's Manager on its machine.
-func (c *routed) manager(ctx context.Context) func() (procmgr.Manager, error) {
-	return func() (procmgr.Manager, error) {
-		at, err := c.home(ctx)()
-		if err != nil {
-			return nil, err
-		}
-		return at.Chat(c.id), nil
+// manager returns the chat's Manager on its machine.
+func (c *routed) manager(ctx context.Context) (procmgr.Manager, error) {
+	at, err := c.home(ctx)
+	if err != nil {
+		return nil, err
 	}
+	return at.Chat(c.id), nil
 }
 
 // Start implements [procmgr.Manager]. A request that is older than the chat on this machine
 // goes there with an Age that no machine has, because the machine may know the ID.
 func (c *routed) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
-	return call("start", req.ID, c.home(ctx), func(at home) (procmgr.Output, error) {
+	return call(ctx, "start", req.ID, c.home, func(at home) (procmgr.Output, error) {
 		if check.Age(req.Age, at.since) != nil {
 			req.Age = math.MaxInt64
 		}
@@ -397,26 +393,26 @@ func (c *routed) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.O
 }
 
 func (c *routed) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
-	return call("output", id, c.manager(ctx), func(m procmgr.Manager) (procmgr.Output, error) { return m.Output(ctx, id, req) })
+	return call(ctx, "output", id, c.manager, func(m procmgr.Manager) (procmgr.Output, error) { return m.Output(ctx, id, req) })
 }
 
 func (c *routed) List(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
-	return call("list", "", c.manager(ctx), func(m procmgr.Manager) (procmgr.ListPage, error) { return m.List(ctx, req) })
+	return call(ctx, "list", "", c.manager, func(m procmgr.Manager) (procmgr.ListPage, error) { return m.List(ctx, req) })
 }
 
 func (c *routed) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
-	_, err := call("signal", id, c.manager(ctx), func(m procmgr.Manager) (struct{}, error) { return struct{}{}, m.Signal(ctx, id, sig) })
+	_, err := call(ctx, "signal", id, c.manager, func(m procmgr.Manager) (struct{}, error) { return struct{}{}, m.Signal(ctx, id, sig) })
 	return err
 }
 
 func (c *routed) Describe(ctx context.Context) (procmgr.Description, error) {
-	return call("describe", "", c.manager(ctx), func(m procmgr.Manager) (procmgr.Description, error) { return m.Describe(ctx) })
+	return call(ctx, "describe", "", c.manager, func(m procmgr.Manager) (procmgr.Description, error) { return m.Describe(ctx) })
 }
 
 func (c *routed) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
-	return call("events", "", c.manager(ctx), func(m procmgr.Manager) (procmgr.EventPage, error) { return m.Events(ctx, req) })
+	return call(ctx, "events", "", c.manager, func(m procmgr.Manager) (procmgr.EventPage, error) { return m.Events(ctx, req) })
 }
 
 func (c *routed) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
-	return call("input", id, c.manager(ctx), func(m procmgr.Manager) (procmgr.InputOutput, error) { return m.Input(ctx, id, req) })
+	return call(ctx, "input", id, c.manager, func(m procmgr.Manager) (procmgr.InputOutput, error) { return m.Input(ctx, id, req) })
 }

@@ -306,8 +306,7 @@ func (c *Command) end(sig procmgr.Signal, cause procmgr.Cause) {
 func (c *Command) process() procmgr.Process {
 	p := c.p
 	if p.ExitCode != nil {
-		code := *p.ExitCode
-		p.ExitCode = &code
+		p.ExitCode = new(*p.ExitCode)
 	}
 	p.Elapsed = time.Since(p.StartedAt)
 	if p.State == procmgr.Exited {
