@@ -223,7 +223,7 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "procmgr/proctest",
-		module:  []string{"procmgr", "headtail", "procmgr/internal/callerr", "procmgr/internal/check"},
+		module:  []string{"procmgr", "headtail", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/idempotency"},
 		outside: []string{xerrors},
 		tests:   []string{"internal/testenv", "procmgr/internal/leftover", "procmgr/proclocal", "chattool/toolset"},
 		why:     "the suite tests any Host by its interface alone, and its users get no assertion library with it",
@@ -232,7 +232,7 @@ var arrows = []arrow{
 		dir: "procmgr/prockeep",
 		module: []string{
 			"headtail", "procmgr", "procmgr/proclocal", "procmgr/prochttp", "procmgr/procroute",
-			"procmgr/internal/baseenv", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/osproc", "procmgr/internal/owndir", "procmgr/internal/procstat", "procmgr/internal/redact",
+			"procmgr/internal/baseenv", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/idempotency", "procmgr/internal/osproc", "procmgr/internal/owndir", "procmgr/internal/procstat", "procmgr/internal/redact",
 		},
 		outside: []string{sys, xerrors},
 		tests:   []string{"envpolicy", "procmgr/internal/asktest", "internal/testenv", "procmgr/proctest"},

@@ -3,9 +3,7 @@ package prockeep
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -22,6 +20,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/callerr"
 	"github.com/toolproc/toolproc/procmgr/internal/check"
+	"github.com/toolproc/toolproc/procmgr/internal/idempotency"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
@@ -405,14 +404,7 @@ func (t tombstone) Input(ctx context.Context, id string, _ procmgr.InputRequest)
 
 // fingerprint returns a text that differs if two starts are not for the same command.
 func fingerprint(req procmgr.StartRequest) string {
-	env := maps.Clone(req.Env)
-	delete(env, "TRACEPARENT") // they say who asks
-	delete(env, "TRACESTATE")
-	if len(env) == 0 {
-		env = nil // JSON tells them apart
-	}
-	data, _ := json.Marshal([]any{req.Command, req.WorkDir, env, req.Stdin}) // it has only strings
-	sum := sha256.Sum256(data)
+	sum := idempotency.OfStart(req)
 	return hex.EncodeToString(sum[:16])
 }
 

@@ -49,7 +49,7 @@ func (l *Local) environ(r *record, req procmgr.StartRequest, own *baseenv.Applie
 			all = append(all, kv)
 		}
 	}
-	for _, name := range namesIn(req.Env) {
+	for _, name := range slices.Sorted(maps.Keys(req.Env)) {
 		if !isMark(name) {
 			all = append(all, name+"="+req.Env[name])
 			besides = append(besides, name+"="+req.Env[name])
@@ -125,14 +125,6 @@ func foldNames(goos string, env []string) []string {
 		}
 	}
 	return kept
-}
-
-// namesIn returns the names of some variables in a fixed order.
-func namesIn(env map[string]string) []string {
-	if len(env) == 0 {
-		return nil // most commands have none
-	}
-	return slices.Sorted(maps.Keys(env))
 }
 
 // outerMarks returns the marks of managers under which this program itself runs.

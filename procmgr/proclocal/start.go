@@ -5,7 +5,6 @@ import (
 	"context"
 	"log/slog"
 	"math"
-	"strings"
 	"time"
 
 	"golang.org/x/xerrors"
@@ -32,19 +31,18 @@ func (l *Local) startOnce(ctx context.Context, chat string, req procmgr.StartReq
 	if err := ctx.Err(); err != nil {
 		return procmgr.Output{}, err
 	}
-	if req.ID != "" {
-		if err := check.ID(req.ID); err != nil {
-			return procmgr.Output{}, err
-		}
-	}
-	if err := checkCommand(req); err != nil {
+	if err := check.Start(req); err != nil {
 		return procmgr.Output{}, err
+	}
+	if len(req.Command) > osproc.MaxCommand {
+		return procmgr.Output{}, xerrors.Errorf("the command has %d bytes, this system takes at most %d as one argument; write it to a script file and run that: %w",
+			len(req.Command), osproc.MaxCommand, procmgr.ErrInvalid)
 	}
 	notify, err := capture.NewNotice(req.Notify)
 	if err != nil {
 		return procmgr.Output{}, err
 	}
-	key := fingerprintOf(req)
+	key := idempotency.OfStart(req)
 	l.mu.Lock()
 	known, err := l.used(chat, req.ID, key, req.Age)
 	r, mine := known.record, err == nil && known == answer{}
@@ -256,44 +254,5 @@ func (l *Local) spawn(ctx context.Context, r *record, req procmgr.StartRequest, 
 	r.mu.Lock()
 	r.process = process
 	r.mu.Unlock()
-	return nil
-}
-
-// fingerprintOf returns the fingerprint of a request. It leaves out the variables of
-// the W3C trace context: they identify the caller, which is another span each time.
-func fingerprintOf(req procmgr.StartRequest) idempotency.Fingerprint {
-	parts := []string{req.Command, req.WorkDir, string(req.Stdin)}
-	for _, name := range namesIn(req.Env) {
-		if name != "TRACEPARENT" && name != "TRACESTATE" {
-			parts = append(parts, name, req.Env[name])
-		}
-	}
-	return idempotency.FingerprintOf(parts...)
-}
-
-// checkCommand returns an error that says why a request cannot run, or nil.
-func checkCommand(req procmgr.StartRequest) error {
-	switch {
-	case strings.TrimSpace(req.Command) == "":
-		return xerrors.Errorf("the command is empty: %w", procmgr.ErrInvalid)
-	case strings.ContainsRune(req.Command, 0):
-		return xerrors.Errorf("the command has a NUL byte, which no argument can carry: %w", procmgr.ErrInvalid)
-	case len(req.Command) > osproc.MaxCommand:
-		return xerrors.Errorf("the command has %d bytes, this system takes at most %d as one argument; write it to a script file and run that: %w",
-			len(req.Command), osproc.MaxCommand, procmgr.ErrInvalid)
-	case strings.ContainsRune(req.WorkDir, 0):
-		return xerrors.Errorf("the working directory has a NUL byte: %w", procmgr.ErrInvalid)
-	}
-	if err := cmp.Or(check.Lifetime(req.MaxLifetime), input.Check(req)); err != nil {
-		return err
-	}
-	for _, name := range namesIn(req.Env) {
-		if name == "" || strings.ContainsAny(name, "=\x00") {
-			return xerrors.Errorf("%.80q cannot be the name of an environment variable: %w", name, procmgr.ErrInvalid)
-		}
-		if strings.ContainsRune(req.Env[name], 0) {
-			return xerrors.Errorf("the environment variable %.80q has a NUL byte in its value: %w", name, procmgr.ErrInvalid)
-		}
-	}
 	return nil
 }

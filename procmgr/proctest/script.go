@@ -25,6 +25,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/callerr"
 	requests "github.com/toolproc/toolproc/procmgr/internal/check"
+	"github.com/toolproc/toolproc/procmgr/internal/idempotency"
 )
 
 // A Script is a [procmgr.Host] without processes, for the tests of an agent: Go
@@ -426,8 +427,11 @@ type scripted struct {
 func (v scripted) Start(ctx context.Context, req procmgr.StartRequest) (out procmgr.Output, err error) {
 	defer func() { err = callerr.Wrap("start", req.ID, err) }()
 	notify, err := pattern(req.Notify)
-	if err := cmp.Or(v.bad, err, ctx.Err(), checkStart(req)); err != nil {
+	if err := cmp.Or(v.bad, err, ctx.Err(), requests.Start(req)); err != nil {
 		return procmgr.Output{}, err
+	}
+	if req.Stdin == procmgr.StdinTerminal {
+		return procmgr.Output{}, xerrors.Errorf("a script has no terminals: %w", errors.ErrUnsupported)
 	}
 	if req.Notify == "." { // not even an empty line
 		notify = regexp.MustCompile(".")
@@ -439,7 +443,7 @@ func (v scripted) Start(ctx context.Context, req procmgr.StartRequest) (out proc
 	switch {
 	case v.s.closed:
 		return procmgr.Output{}, procmgr.ErrClosed
-	case errors.Is(err, procmgr.ErrConflict), attached && !same(c.Request, req):
+	case errors.Is(err, procmgr.ErrConflict), attached && idempotency.OfStart(c.Request) != idempotency.OfStart(req):
 		return procmgr.Output{}, xerrors.Errorf("the ID is spent, or of another command: %w", procmgr.ErrConflict)
 	case !attached:
 		if err := requests.Age(req.Age, v.s.made); err != nil {
@@ -496,41 +500,6 @@ func (v scripted) find(id string, starting bool) (found *Command, err error) {
 		err = procmgr.ErrNotFound
 	}
 	return found, err
-}
-
-// checkStart says why a request can never work.
-func checkStart(req procmgr.StartRequest) error {
-	if req.ID != "" {
-		if err := requests.ID(req.ID); err != nil {
-			return err
-		}
-	}
-	if err := requests.Lifetime(req.MaxLifetime); err != nil {
-		return err
-	}
-	if strings.TrimSpace(req.Command) == "" || strings.Contains(req.Command+req.WorkDir, "\x00") {
-		return xerrors.Errorf("the command is blank, or it or the directory has a NUL byte: %w", procmgr.ErrInvalid)
-	}
-	for name, value := range req.Env {
-		if name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(value, "\x00") {
-			return xerrors.Errorf("there can be no environment variable %.80q: %w", name, procmgr.ErrInvalid)
-		}
-	}
-	if req.Stdin == procmgr.StdinTerminal {
-		return xerrors.Errorf("a script has no terminals: %w", errors.ErrUnsupported)
-	}
-	return nil
-}
-
-// same reports whether two requests are the same for one ID.
-func same(a, b procmgr.StartRequest) bool {
-	env := func(of map[string]string) map[string]string {
-		of = maps.Clone(of)
-		delete(of, "TRACEPARENT")
-		delete(of, "TRACESTATE")
-		return of
-	}
-	return a.Command == b.Command && a.WorkDir == b.WorkDir && a.Stdin == b.Stdin && maps.Equal(env(a.Env), env(b.Env))
 }
 
 // pattern compiles an Until. It returns nil for "." and "".

@@ -4,6 +4,7 @@
 package check
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -58,10 +59,32 @@ func Chat(id string) error {
 	return nil
 }
 
-// Lifetime returns an error that says why a MaxLifetime cannot be used, or nil.
-func Lifetime(d time.Duration) error {
-	if d < 0 {
-		return xerrors.Errorf("the maximum lifetime %v is negative: %w", d, procmgr.ErrInvalid)
+// Start returns an error that says why a command can never be started, or nil.
+func Start(req procmgr.StartRequest) error {
+	if req.ID != "" {
+		if err := ID(req.ID); err != nil {
+			return err
+		}
+	}
+	switch {
+	case strings.TrimSpace(req.Command) == "":
+		return xerrors.Errorf("the command is empty: %w", procmgr.ErrInvalid)
+	case strings.ContainsRune(req.Command, 0):
+		return xerrors.Errorf("the command has a NUL byte, which no argument can carry: %w", procmgr.ErrInvalid)
+	case strings.ContainsRune(req.WorkDir, 0):
+		return xerrors.Errorf("the working directory has a NUL byte: %w", procmgr.ErrInvalid)
+	case req.MaxLifetime < 0:
+		return xerrors.Errorf("the maximum lifetime %v is negative: %w", req.MaxLifetime, procmgr.ErrInvalid)
+	case req.Stdin != procmgr.StdinEmpty && req.Stdin != procmgr.StdinPipe && req.Stdin != procmgr.StdinTerminal:
+		return xerrors.Errorf("unknown stdin %.40q, use %q, %q or none: %w", string(req.Stdin), string(procmgr.StdinPipe), string(procmgr.StdinTerminal), procmgr.ErrInvalid)
+	}
+	for _, name := range slices.Sorted(maps.Keys(req.Env)) {
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			return xerrors.Errorf("%.80q cannot be the name of an environment variable: %w", name, procmgr.ErrInvalid)
+		}
+		if strings.ContainsRune(req.Env[name], 0) {
+			return xerrors.Errorf("the environment variable %.80q has a NUL byte in its value: %w", name, procmgr.ErrInvalid)
+		}
 	}
 	return nil
 }

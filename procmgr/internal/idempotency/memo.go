@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"maps"
 	"slices"
 	"sync"
 
@@ -27,6 +28,18 @@ func FingerprintOf(parts ...string) Fingerprint {
 		h.Write([]byte(part))
 	}
 	return Fingerprint(h.Sum(nil))
+}
+
+// OfStart returns the fingerprint of a start. It leaves out the variables of the W3C trace
+// context: they identify the caller, which is another span each time.
+func OfStart(req procmgr.StartRequest) Fingerprint {
+	parts := []string{req.Command, req.WorkDir, string(req.Stdin)}
+	for _, name := range slices.Sorted(maps.Keys(req.Env)) {
+		if name != "TRACEPARENT" && name != "TRACESTATE" {
+			parts = append(parts, name, req.Env[name])
+		}
+	}
+	return FingerprintOf(parts...)
 }
 
 // A Memo remembers the answers to the newest requests by their idempotency keys. It is

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/xerrors"
-
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
 	"github.com/toolproc/toolproc/procmgr/internal/idempotency"
@@ -136,17 +134,6 @@ const (
 	Cols = 120
 	Rows = 40
 )
-
-// Check returns an error that says why a request's stdin cannot be given,
-// or nil.
-func Check(req procmgr.StartRequest) error {
-	switch req.Stdin {
-	case procmgr.StdinEmpty, procmgr.StdinPipe, procmgr.StdinTerminal:
-	default:
-		return xerrors.Errorf("unknown stdin %.40q, use %q, %q or none: %w", string(req.Stdin), string(procmgr.StdinPipe), string(procmgr.StdinTerminal), procmgr.ErrInvalid)
-	}
-	return nil
-}
 
 // Kind returns the system's word for a stdin.
 func Kind(s procmgr.Stdin) osproc.Stdin {
