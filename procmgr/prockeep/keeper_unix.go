@@ -309,7 +309,7 @@ func (k *keeper) connected(ctx context.Context, c net.Conn) context.Context {
 
 // serveOwn serves the keeper's own endpoint.
 func (k *keeper) serveOwn(w http.ResponseWriter, r *http.Request) {
-	answer := hello{Token: k.token}
+	var answer hello
 	err := k.findable()
 	if err == nil {
 		err = k.do(func(*table) error { return nil }) // the caller looks for the file

@@ -239,7 +239,6 @@ const pathKeeper = "/keeper"
 
 // A hello is the answer of the keeper's own endpoint.
 type hello struct {
-	Token string
 	Error string `json:",omitempty"`
 }
 

@@ -96,7 +96,8 @@ func (l *Local) watch(r *record, lifetime time.Duration) {
 	l.mu.Lock()
 	l.expire()
 	l.mu.Unlock()
-	l.opts.Metrics.exited(exited)
+	l.opts.Metrics.Running(-1)
+	l.opts.Metrics.Exited(exited.EndedBy, exited.Elapsed)
 	r.tree.Release()
 	r.log(slog.LevelInfo, "process exited", slog.String("ended_by", string(exited.EndedBy)), exitCode(exited.ExitCode))
 

@@ -120,7 +120,7 @@ func newLocal(opts *Options) *Local {
 		Tail:    l.opts.Tail,
 		Memory:  &l.memory,
 		Grown:   l.makeRoom,
-		Written: l.opts.Metrics.output(),
+		Written: l.opts.Metrics.Output,
 	}
 	return l
 }

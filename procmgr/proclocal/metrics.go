@@ -28,41 +28,24 @@ type Metrics struct {
 	Output func(bytes int)
 }
 
-// Each method calls its function if there is one. m may be nil.
-
-func (m *Metrics) started() {
-	if m == nil {
-		return
+// withDefaults returns a copy in which every function but Output can be called. m may be
+// nil.
+func (m *Metrics) withDefaults() *Metrics {
+	var c Metrics
+	if m != nil {
+		c = *m
 	}
-	if m.Started != nil {
-		m.Started()
+	if c.Started == nil {
+		c.Started = func() {}
 	}
-	if m.Running != nil {
-		m.Running(1)
+	if c.Refused == nil {
+		c.Refused = func(error) {}
 	}
-}
-
-func (m *Metrics) refused(err error) {
-	if m != nil && m.Refused != nil {
-		m.Refused(err)
+	if c.Exited == nil {
+		c.Exited = func(procmgr.Cause, time.Duration) {}
 	}
-}
-
-func (m *Metrics) exited(p procmgr.Process) {
-	if m == nil {
-		return
+	if c.Running == nil {
+		c.Running = func(int) {}
 	}
-	if m.Running != nil {
-		m.Running(-1)
-	}
-	if m.Exited != nil {
-		m.Exited(p.EndedBy, p.Elapsed)
-	}
-}
-
-func (m *Metrics) output() func(bytes int) {
-	if m == nil {
-		return nil
-	}
-	return m.Output
+	return &c
 }

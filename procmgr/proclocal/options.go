@@ -161,10 +161,7 @@ func (o *Options) withDefaults() Options {
 	c.Env.Set = maps.Clone(c.Env.Set)
 	c.Shell = slices.Clone(c.Shell)
 	c.Redact = slices.Clone(c.Redact)
-	if c.Metrics != nil {
-		own := *c.Metrics
-		c.Metrics = &own
-	}
+	c.Metrics = c.Metrics.withDefaults()
 	if len(c.Shell) == 0 {
 		c.Shell = defaultShell(runtime.GOOS, osproc.LookShell)
 	}

@@ -22,7 +22,7 @@ import (
 func (l *Local) start(ctx context.Context, chat string, req procmgr.StartRequest) (procmgr.Output, error) {
 	out, err := l.startOnce(ctx, chat, req)
 	if err != nil && out.Process.ID == "" {
-		l.opts.Metrics.refused(err)
+		l.opts.Metrics.Refused(err)
 	}
 	return out, err
 }
@@ -110,7 +110,8 @@ func (l *Local) launch(ctx context.Context, r *record, req procmgr.StartRequest,
 	r.mu.Unlock()
 	l.watchForPrompts(r)
 	began := r.snapshot()
-	l.opts.Metrics.started()
+	l.opts.Metrics.Started()
+	l.opts.Metrics.Running(1)
 	l.wg.Add(1) // Close waits for the line below, too, and for OnStart
 	defer l.wg.Done()
 	l.mu.Lock()

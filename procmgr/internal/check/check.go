@@ -21,11 +21,10 @@ import (
 // maxID is the longest process ID in bytes.
 const maxID = 64
 
-// ID returns an error that says why an ID of a caller cannot be used, or
-// nil.
+// ID returns an error that says why an ID of a caller cannot be used, or nil.
 func ID(id string) error { return Name("process ID", id) }
 
-// Name is checkID for another name that a caller has chosen.
+// Name does the same as ID for another name that a caller has chosen.
 func Name(what, id string) error {
 	if id == "" {
 		return xerrors.Errorf("the %s is empty: %w", what, procmgr.ErrInvalid)
