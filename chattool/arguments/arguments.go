@@ -86,7 +86,7 @@ func Decode(raw []byte, args any) error {
 func Description(raw []byte) (text string) {
 	members, err := object(raw)
 	if err == nil && members[described] != nil {
-		_ = json.Unmarshal(members[described], &text) // what is no text is none
+		_ = json.Unmarshal(members[described], &text) // another type counts as none
 	}
 	return text
 }

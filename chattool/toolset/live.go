@@ -82,8 +82,8 @@ func (k *kit) follow(ctx context.Context, c Call, m procmgr.Manager, id string) 
 }
 
 // inPieces waits for up to d by calling wait. With Options.OnWait a piece takes 10 s at
-// most, and OnWait is called after each. A piece that ends early ends the wait: what it
-// waited for has come.
+// most, and OnWait is called after each. A piece that ends early ends the wait, because
+// its condition holds.
 func (k *kit) inPieces(ctx context.Context, c Call, d time.Duration, wait func(d time.Duration) (procmgr.Process, error)) error {
 	if k.opts.OnWait == nil {
 		_, err := wait(d)

@@ -46,8 +46,8 @@ type tool struct {
 }
 
 // New returns the tools, which run on the managers that the resolver returns.
-// opts may be nil, and is copied. It is an error if managers is nil, as that of
-// Static(nil) is, or if a field of opts says that it cannot have its value.
+// opts may be nil, and is copied. New fails if managers is nil, such as Static(nil), or if
+// the documentation of a field of opts rules out its value.
 func New(managers Resolver, opts *Options) (*Set, error) {
 	s := &Set{kit: kit{managers: managers, opts: opts.withDefaults()}}
 	if managers == nil {

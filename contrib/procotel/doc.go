@@ -24,9 +24,9 @@
 // process, often long after the call has ended. It has an event "detached" when the
 // command's shell has exited and other processes live on. If the exit code is not 0, it
 // has an error.type, and its status is an error unless the process was ended on request
-// or with the manager. A Start that is refused is a span
-// that ends at once, with an error. A Start that finds its process by the ID makes none.
-// If the program dies, the spans of living processes are lost with it.
+// or with the manager. A Start that is refused is a span that ends at once, with an
+// error. A Start that finds its process by the ID makes none. If the program dies, the
+// spans of living processes are lost with it.
 //
 // # One trace over several machines
 //

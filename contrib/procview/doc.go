@@ -25,13 +25,14 @@
 //
 // # Security
 //
-// The token gives access to the output of every chat, or of the one whose Manager New
-// got, and the right to end each of these processes unless [Options.ReadOnly] is set. The page itself has no data. Its script
-// takes the token from the fragment of the URL, which no browser sends to a server, and
-// sends it as a bearer token. There is no cookie, so a page of another site can do
-// nothing in a visitor's name. A request needs a Host that is meant for this machine,
-// and an Origin, if it has one, that fits. Output is put into the page as text, and
-// controls that would change the direction of a line are made visible.
+// The token gives access to the output of every chat, or of the chat whose Manager New
+// got, and the right to end each of these processes unless [Options.ReadOnly] is set.
+// The page itself has no data. Its script takes the token from the fragment of the URL,
+// which no browser sends to a server, and sends it as a bearer token. There is no cookie,
+// so a page of another site can do nothing in a visitor's name. A request needs a Host
+// that is meant for this machine, and an Origin, if it has one, that fits. Output is put
+// into the page as text, and controls that would change the direction of a line are made
+// visible.
 //
 // The handler does no TLS: http.Server does it, or a proxy in front.
 //

@@ -25,8 +25,9 @@ type Server struct {
 	served chan error
 }
 
-// Serve serves the page of a manager, as [New] makes it, on an address of the loopback, such as "127.0.0.1:0"
-// for a free port, until Close is called. Its streams also end with ctx.
+// Serve serves the page of a manager, as [New] makes it, on an address of the loopback,
+// such as "127.0.0.1:0" for a free port, until Close is called. Its streams also end with
+// ctx.
 func Serve(ctx context.Context, manager procmgr.Manager, address string) (*Server, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {

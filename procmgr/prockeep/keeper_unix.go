@@ -198,7 +198,7 @@ func (k *keeper) look() {
 			}()
 		}
 	}
-	page, err := k.local.List(baseenv.WithLimits(context.Background(), limits), procmgr.ListRequest{Limit: 1})
+	page, err := k.local.List(baseenv.With(context.Background(), &baseenv.Origin{Limits: &limits}), procmgr.ListRequest{Limit: 1})
 	switch {
 	case err != nil: // it has ended
 	case !newest && page.Total == 0 && !k.claims():
@@ -360,7 +360,7 @@ func (k *keeper) end(why string) error {
 	return k.endErr
 }
 
-// boxes are the sandboxes of a keeper, its own and those of chats, by their JSON.
+// boxes are the sandboxes of a keeper and of its chats, by their JSON.
 type boxes struct {
 	dir    string // the keeper's, which they hide
 	makers makers

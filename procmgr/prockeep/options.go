@@ -30,9 +30,9 @@ type Options struct {
 	// everything else from the program that started the keeper.
 	//
 	// Functions work in this program: PerChat and UpdateEnv are called at its own
-	// starts, also if the ID turns out to be known. OnStart, OnExit, Metrics and Logger are told of the processes of all
-	// programs, as Events has them, from Open to Close. Of Metrics, that is Started,
-	// Exited and Running, and Refused for this program's own starts.
+	// starts, also if the ID turns out to be known. OnStart, OnExit, Metrics and Logger
+	// get the events of the processes of all programs, from Open to Close. Of Metrics,
+	// Started, Exited and Running are called, and Refused for this program's own starts.
 	//
 	// A Sandbox, also a chat's, needs a method MarshalJSON, and a function of [Main] that
 	// makes one like it; this one stays the caller's. If the sandbox has a method

@@ -237,7 +237,7 @@ func (m registered) Signal(ctx context.Context, id string, sig procmgr.Signal) e
 	return m.Manager.Signal(ctx, id, sig)
 }
 
-// Describe implements [procmgr.Manager]. The Local does not tell the rules, because it has
+// Describe implements [procmgr.Manager]. The Local names no rules, because it has
 // a PerChat.
 func (m registered) Describe(ctx context.Context) (procmgr.Description, error) {
 	d, err := m.Manager.Describe(ctx)

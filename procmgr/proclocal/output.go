@@ -230,8 +230,8 @@ func (l *Local) list(ctx context.Context, v view, req procmgr.ListRequest) (proc
 	if err := ctx.Err(); err != nil {
 		return procmgr.ListPage{}, err
 	}
-	if limits, ok := baseenv.LimitsFrom(ctx); ok {
-		l.change(limits)
+	if from := baseenv.From(ctx); from != nil && from.Limits != nil {
+		l.change(*from.Limits)
 	}
 	l.mu.Lock()
 	all := l.table.all

@@ -67,8 +67,8 @@
 // # What the suite does not test
 //
 //   - The configuration of a host: its limits and their effects (ErrLimit,
-//     tombstones, the grace of a MaxLifetime), the variables that it lets through, its hooks, its logs, its
-//     Close and ErrClosed.
+//     tombstones, the grace of a MaxLifetime), the variables that it lets
+//     through, its hooks, its logs, its Close and ErrClosed.
 //   - Effects that differ by platform or need a witness on the host: memory,
 //     threads, the out-of-memory killer, the longest command, a child that
 //     leaves its session and its output at the same moment.

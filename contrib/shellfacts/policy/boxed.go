@@ -54,8 +54,8 @@ type begun struct {
 // in a sandbox, and one whose commands are not. Both want the same WorkDir. The model
 // wants [Instructions] in its system prompt. Make it before the first call of the chat,
 // since a start that is older by its Age is [procmgr.ErrUnknown], unless the box knows the
-// ID. advise has a note on the result of a command
-// that a rule of the sandbox may have stopped, as Advise of contrib/sandbox has:
+// ID. advise has a note on the result of a command that a rule of the sandbox may have
+// stopped, as Advise of contrib/sandbox has:
 //
 //	b := policy.NewBoxed(box.Chat(id), free.Chat(id), policy.NewTerminal(os.Stdin, os.Stdout).Ask, sandbox.Advise(rules))
 //	set, err := toolset.New(toolset.Static(b), &toolset.Options{Approve: b.Approve, Advise: b.Advise})

@@ -38,6 +38,10 @@ type Origin struct {
 	Sandbox    json.RawMessage `json:",omitempty"` // of the chat; nil is the manager's own
 	MaxRunning int             `json:",omitempty"` // of the chat; 0 is the manager's limit
 
+	// Limits are not of a start: List changes Retain and OutputMemory of the Local to
+	// them first. nil changes nothing.
+	Limits *Limits `json:"-"`
+
 	// Claim is called before the fork with the evidence by which the process will
 	// be found. If it returns an error, nothing is forked and the start is refused
 	// with that error. nil claims nothing.
@@ -65,25 +69,12 @@ func From(ctx context.Context) *Origin {
 	return o
 }
 
-// Limits are the limits of a manager that a later program may change.
+// Limits are the limits of a manager that a later program may change. The zero value of a
+// field is the default.
 type Limits struct {
 	MaxRunning, MaxRunningPerChat int
 	Retain                        time.Duration
 	OutputMemory                  int64
-}
-
-type limitsKey struct{}
-
-// WithLimits returns a context by which List changes a Local's Retain and OutputMemory
-// first. The zero value of a field is the default.
-func WithLimits(ctx context.Context, l Limits) context.Context {
-	return context.WithValue(ctx, limitsKey{}, l)
-}
-
-// LimitsFrom returns the Limits of a context.
-func LimitsFrom(ctx context.Context) (l Limits, ok bool) {
-	l, ok = ctx.Value(limitsKey{}).(Limits)
-	return l, ok
 }
 
 // A Log writes a line of a program's log.
@@ -261,7 +252,7 @@ func WorkDir(name string) (string, error) {
 	if name == "" {
 		return "", nil
 	}
-	home, _ := os.UserHomeDir() // ExpandHome tells
+	home, _ := os.UserHomeDir() // ExpandHome reports an unknown home
 	name, err := ExpandHome(name, home)
 	if err != nil {
 		return "", err
