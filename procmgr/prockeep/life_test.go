@@ -414,16 +414,17 @@ func TestPerChat(t *testing.T) {
 	require.ErrorIs(t, err, procmgr.ErrNotFound)
 }
 
-// A function of the opener that panics makes that start invalid, and runs nothing. One that
-// returns an error is logged.
+// If PerChat panics, that start is invalid and runs nothing. If UpdateEnv fails, that is
+// logged and the start goes on.
 func TestOpenerFunctionsFail(t *testing.T) {
 	dir, effects := newDir(t), filepath.Join(t.TempDir(), "effects")
 	var fail func()
+	update := func() error { return errors.New("no vault") }
 	log := new(bytes.Buffer)
 	h := open(t, dir, &prockeep.Options{Local: proclocal.Options{
 		Logger:    slog.New(slog.NewTextHandler(log, nil)),
 		PerChat:   func(context.Context, string) (*proclocal.ChatOptions, error) { fail(); return nil, nil },
-		UpdateEnv: func(string, []string) ([]string, error) { return nil, errors.New("no vault") },
+		UpdateEnv: func(string, []string) ([]string, error) { return nil, update() },
 	}})
 	fail = func() { panic("oops") }
 	_, err := h.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "echo run >> " + effects, Wait: long})
@@ -434,9 +435,13 @@ func TestOpenerFunctionsFail(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, out.Attached)
 	require.Len(t, lines(t, effects), 1)
+	update = func() error { panic("no lease") }
+	_, err = h.Start(t.Context(), procmgr.StartRequest{Command: "true"})
+	require.NoError(t, err)
 	require.NoError(t, h.Close())
-	require.Contains(t, log.String(), "oops")
-	require.Contains(t, log.String(), "no vault")
+	for _, reason := range []string{"oops", "no vault", "no lease"} {
+		require.Contains(t, log.String(), reason)
+	}
 }
 
 // The directory that the opener's options name means the same as without a keeper.

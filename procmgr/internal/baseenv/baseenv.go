@@ -14,7 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/xerrors"
@@ -112,8 +112,7 @@ func PerChat[T any](ctx context.Context, perChat func(ctx context.Context, chatI
 type PolicyApplier struct {
 	Policy *envpolicy.Policy
 
-	mu                   sync.Mutex // guards the fields below
-	last, lastOnTerminal *Applied
+	last, lastOnTerminal atomic.Pointer[Applied]
 }
 
 // Applied is the result of a policy. It does not change.
@@ -137,10 +136,7 @@ func (a *PolicyApplier) Apply(chat *envpolicy.Policy, terminal bool) *Applied {
 	if terminal {
 		last = &a.lastOnTerminal
 	}
-	a.mu.Lock()
-	known := *last
-	a.mu.Unlock()
-	if known != nil && slices.Equal(known.All, all) {
+	if known := last.Load(); known != nil && slices.Equal(known.All, all) {
 		return known
 	}
 	own := *policy
@@ -150,9 +146,7 @@ func (a *PolicyApplier) Apply(chat *envpolicy.Policy, terminal bool) *Applied {
 	if terminal {
 		next.Env = onTerminal(policy, env)
 	}
-	a.mu.Lock()
-	*last = next
-	a.mu.Unlock()
+	last.Store(next)
 	return next
 }
 
