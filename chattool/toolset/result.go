@@ -236,12 +236,12 @@ func unsure(id, format string, args ...any) report {
 }
 
 // canceled returns the result of a call whose context has ended. did says what became
-// of the process. out is the last snapshot of the process, or nil. id is set if the
-// process may live but could not be read.
+// of the process. out is the last snapshot of the process, nil or without an ID if there is
+// none. id is set if the process may live but could not be read.
 func (k *kit) canceled(ctx context.Context, did string, out *procmgr.Output, id string) report {
 	var r report
 	r.ProcessID = id
-	if out != nil {
+	if out != nil && out.Process.ID != "" {
 		r = k.describe(*out)
 	}
 	r.Success = false

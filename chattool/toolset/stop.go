@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"strings"
 	"time"
 
 	"github.com/toolproc/toolproc/chattool/internal/wording"
@@ -79,15 +78,6 @@ func (r *run) cancel(ctx context.Context, out procmgr.Output, err error) report 
 	if r.req.Background && (begun || !byUser(ctx)) {
 		return r.leave(ctx, out, begun)
 	}
-	end := func(did string) report {
-		switch {
-		case out.Process.ID != "":
-			return r.kit.canceled(ctx, did, &out, "")
-		case strings.Contains(did, "may still run"):
-			return r.kit.canceled(ctx, did, nil, r.req.ID)
-		}
-		return r.kit.canceled(ctx, did, nil, "")
-	}
 	limit, grace := signalLimit, stopGrace
 	if !begun {
 		limit = stopGrace // the signal spends the ID; most likely no process has it
@@ -112,11 +102,11 @@ func (r *run) cancel(ctx context.Context, out procmgr.Output, err error) report 
 		}
 		switch exited := ferr == nil && found.Process.State == procmgr.Exited; {
 		case over && sig == procmgr.Terminate:
-			return end("the command had ended by then")
+			return r.kit.canceled(ctx, "the command had ended by then", &out, "")
 		case exited && sig == procmgr.Terminate:
-			return end("the command was stopped")
+			return r.kit.canceled(ctx, "the command was stopped", &out, "")
 		case exited:
-			return end("the command was killed, since it did not end when asked to")
+			return r.kit.canceled(ctx, "the command was killed, since it did not end when asked to", &out, "")
 		case sig == procmgr.Kill && ferr != nil && (sent == nil || over):
 			return r.kit.canceled(ctx, "the command was killed", nil, "")
 		}
@@ -126,7 +116,7 @@ func (r *run) cancel(ctx context.Context, out procmgr.Output, err error) report 
 	if sent != nil && !errors.Is(sent, procmgr.ErrNotRunning) {
 		did += ": " + words(sent)
 	}
-	return end(did)
+	return r.kit.canceled(ctx, did, &out, r.req.ID)
 }
 
 // settle waits up to grace for the end of the command.
