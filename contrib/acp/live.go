@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -27,11 +28,11 @@ type card struct {
 	title    string
 	terminal bool // its output is rendered as a terminal
 
-	stop    context.CancelFunc // ends following; nil if nothing is followed
-	stopped chan struct{}
-	process string
+	stop     context.CancelFunc // ends watching; nil if nothing is followed
+	watching sync.WaitGroup     // the goroutine of follow
+	process  string
 
-	// These belong to the goroutine of follow until stopped is closed.
+	// These belong to the goroutine of follow until watching is over.
 	next       int64
 	text, live string // what is shown: the newest output, and the line that is being redrawn
 }
@@ -81,11 +82,8 @@ func (c *card) data(text string) map[string]any {
 // follow shows what a process prints until finish, which waits for the goroutine.
 func (c *card) follow(ctx context.Context, process string) {
 	ctx, c.stop = context.WithCancel(ctx)
-	c.process, c.stopped = process, make(chan struct{})
-	go func() {
-		defer close(c.stopped)
-		c.watch(ctx)
-	}()
+	c.process = process
+	c.watching.Go(func() { c.watch(ctx) })
 }
 
 // watch shows what the process prints, which may not have started yet.
@@ -141,7 +139,7 @@ func (c *card) finish(ctx context.Context, res toolset.Result) {
 	added := ""
 	if c.stop != nil {
 		c.stop()
-		<-c.stopped
+		c.watching.Wait()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		defer cancel()
 		out, err := c.s.manager.Output(ctx, c.process, procmgr.OutputRequest{From: c.next, Limit: headtail.Limits{Bytes: most}})
