@@ -25,7 +25,7 @@ func approve(ctx context.Context, q toolset.Question) (toolset.Verdict, error) {
 	for _, p := range facts.Programs {
 		harmless = harmless && slices.Contains(reads, p.Name) && p.Known && !p.Files && len(p.Through) == 0
 	}
-	if harmless || ask(ctx, fmt.Sprintf("%s %q", q.Call.Name, q.Call.Arguments)) {
+	if harmless || ask(ctx, fmt.Sprintf("%s %+q", q.Call.Name, q.Call.Arguments)) {
 		return toolset.Verdict{}, nil
 	}
 	return toolset.Verdict{Deny: true, Reason: "the user said no"}, nil

@@ -35,7 +35,7 @@ var imports = map[string]string{
 	"slices": "slices", "strings": "strings", "synctest": "testing/synctest", "syscall": "syscall", "testing": "testing", "time": "time",
 	"filetool": library + "/chattool/filetool", "procmgr": library + "/procmgr", "proclocal": library + "/procmgr/proclocal", "procroute": library + "/procmgr/procroute",
 	"prochttp": library + "/procmgr/prochttp", "proctest": library + "/procmgr/proctest", "prockeep": library + "/procmgr/prockeep",
-	"toolset": library + "/chattool/toolset", "procview": library + "/contrib/procview", "xerrors": "golang.org/x/xerrors",
+	"toolset": library + "/chattool/toolset", "envpolicy": library + "/envpolicy", "procview": library + "/contrib/procview", "xerrors": "golang.org/x/xerrors",
 }
 
 // compile makes packages of all Go blocks, and one program of them: to link a

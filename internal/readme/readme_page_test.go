@@ -32,7 +32,7 @@ const (
 	keepBlock   = "keeper, err := prockeep.Open(ctx"
 	guardBlock  = "procmgr.WrapHost("
 	scriptBlock = "proctest.NewScript("
-	tokenBlock  = "type withToken struct"
+	tokenBlock  = "tokenOf(chatID)"
 
 	loopAsItStands = "the loop as it stands"
 )
@@ -87,14 +87,14 @@ BLOCK
 	{page: "docs/durable.md", language: "go", has: "StableID(", run: inExamples("chattool/toolset/example_once_test.go"), elsewhere: true},
 	{
 		page: "docs/recipes.md", language: "go", has: tokenBlock, run: chatToken,
-		program: `BLOCK
+		program: `func tokenOf(chat string) string { return "s3cr3t0f" + chat + "0123456789" }
 func main() {
-	local, err := proclocal.New(nil)
+BLOCK
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer local.Close()
-	set, err := perChat(local, func(context.Context) string { return "alice" }, func(chat string) string { return "s3cr3t0f" + chat + "0123456789" })
+	defer manager.Close()
+	set, err := toolset.New(toolset.Static(manager.Chat("alice")), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
