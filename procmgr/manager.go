@@ -195,7 +195,7 @@ type StartRequest struct {
 	// may have run before. A client that reaches no manager cannot tell either. With 0,
 	// or less, an unknown ID is always started. A caller that may have been suspended
 	// takes Age from the wall clock ([time.Time.Round] with 0), because a monotonic clock
-	// may stand still meanwhile.
+	// may stand still meanwhile. A guard that holds a start back adds that time to Age.
 	Age time.Duration
 }
 

@@ -55,7 +55,11 @@ func (m *manager) program(ctx context.Context) string {
 
 // Start starts a command in a span of its own.
 func (m *manager) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+	came := time.Now()
 	name := m.program(ctx)
+	if req.Age > 0 { // the manager may have been restarted meanwhile
+		req.Age = max(req.Age, req.Age+time.Since(came))
+	}
 	ctx, span := m.t.tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient),
 		trace.WithAttributes(attribute.String("process.executable.name", name)))
 	if m.t.opts.Commands {
