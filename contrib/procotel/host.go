@@ -27,8 +27,7 @@ func (t *Telemetry) Host(h procmgr.Host) procmgr.Host {
 	t.mu.Lock()
 	t.hosts = append(t.hosts, h)
 	t.mu.Unlock()
-	shell := new(atomic.Value)
-	return procmgr.WrapHost(h, func(_ string, m procmgr.Manager) procmgr.Manager { return &manager{t: t, m: m, shell: shell} })
+	return procmgr.WrapHost(h, func(_ string, m procmgr.Manager) procmgr.Manager { return &manager{t: t, m: m} })
 }
 
 // A manager makes the spans of what is started through it.
@@ -37,7 +36,7 @@ type manager struct {
 
 	t     *Telemetry
 	m     procmgr.Manager
-	shell *atomic.Value // the name of the program that runs commands, once it is known
+	shell atomic.Value // the name of the program that runs commands, once it is known; chats may differ in it
 }
 
 // program returns the name of the program that runs commands.
