@@ -111,6 +111,33 @@ func TestStopEndsTheForeground(t *testing.T) {
 	}
 }
 
+// Two chats may use the same ID if the host chooses IDs. A stop of one spares the other.
+func TestStopWithTheSameIDs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		host := proctest.NewScript()
+		defer func() { require.NoError(t, host.Close()) }()
+		host.On("sleep", stubborn)
+		set := newSet(func(ctx context.Context) (procmgr.Manager, error) {
+			return &guarded{host.Chat(ctx.Value(chatKey{}).(string))}, nil
+		}, &toolset.Options{ProcessID: func(context.Context, toolset.Call) string { return "first" }})
+		var calls sync.WaitGroup
+		var a, b toolset.Result
+		in := func(chat string) context.Context { return context.WithValue(t.Context(), chatKey{}, chat) }
+		call := toolset.Call{Name: "execute", Arguments: []byte(`{"command":"sleep","timeout":"1m"}`)}
+		calls.Go(func() { a = set.Call(in("a"), call) })
+		calls.Go(func() { b = set.Call(in("b"), call) })
+		synctest.Wait()
+		ended, err := set.Stop(in("a"))
+		require.NoError(t, err)
+		calls.Wait()
+		require.Len(t, ended, 1)
+		require.Equal(t, "a", ended[0].ChatID)
+		require.Equal(t, "stopped by the user; the command was stopped", a.Report.Error)
+		require.Equal(t, procmgr.Running, b.Report.State)
+	})
+}
+
 // A call that is starting a process is stopped, too.
 func TestStopOfAStart(t *testing.T) {
 	t.Parallel()
