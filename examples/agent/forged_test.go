@@ -9,9 +9,9 @@ import (
 	"testing"
 	"unicode"
 
-	"charm.land/fantasy"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -70,8 +70,11 @@ func TestForgedLines(t *testing.T) {
 		require.NoError(t, err)
 		return string(text)
 	}
-	result := func(t *testing.T, s *screen, v any) {
-		s.result(fantasy.ToolCall{Name: "execute"}, fantasy.ToolResponse{Content: encode(t, v)})
+	call := func(s *screen, name, arguments string) {
+		s.call(toolset.Call{Name: name, Arguments: json.RawMessage(arguments)})
+	}
+	result := func(s *screen, r toolset.Report) {
+		s.result(toolset.Call{Name: "execute"}, "", toolset.Result{Report: r})
 	}
 	places := map[string]func(t *testing.T, s *screen, forged string){
 		"what runs already": func(t *testing.T, s *screen, forged string) {
@@ -81,27 +84,25 @@ func TestForgedLines(t *testing.T) {
 			require.Empty(t, forgedIn(told), "for the model")
 			s.note("%s", told)
 		},
-		"what goes on": func(_ *testing.T, s *screen, forged string) {
-			s.running(process(procmgr.Process{Command: forged, WorkDir: forged}), "goes on")
-		},
 		"a command": func(t *testing.T, s *screen, forged string) {
-			s.call(fantasy.ToolCall{Name: "execute", Input: encode(t, map[string]any{"command": forged})})
+			call(s, "execute", encode(t, map[string]any{"command": forged}))
 		},
 		"another argument": func(t *testing.T, s *screen, forged string) {
-			s.call(fantasy.ToolCall{Name: "execute", Input: encode(t, map[string]any{"workdir": forged + " "})})
+			call(s, "execute", encode(t, map[string]any{"workdir": forged + " "}))
 		},
 		"the name of an argument": func(t *testing.T, s *screen, forged string) {
-			s.call(fantasy.ToolCall{Name: "execute", Input: encode(t, map[string]any{forged + " ": 1})})
+			call(s, "execute", encode(t, map[string]any{forged + " ": 1}))
 		},
 		"arguments that are no JSON": func(_ *testing.T, s *screen, forged string) {
-			s.call(fantasy.ToolCall{Name: "execute", Input: forged + " "})
+			call(s, "execute", forged+" ")
 		},
 		"the name of a tool": func(_ *testing.T, s *screen, forged string) {
-			s.call(fantasy.ToolCall{Name: forged + " ", Input: "{}"})
+			call(s, forged+" ", "{}")
 		},
-		"an output": func(t *testing.T, s *screen, forged string) { result(t, s, map[string]any{"output": forged}) },
-		"a list": func(t *testing.T, s *screen, forged string) {
-			result(t, s, map[string]any{"processes": []any{map[string]any{"process_id": "p1", "state": "running", "command": forged}}})
+		"an output": func(_ *testing.T, s *screen, forged string) { result(s, toolset.Report{Output: &forged}) },
+		"an error":  func(_ *testing.T, s *screen, forged string) { result(s, toolset.Report{Error: "it said\n" + forged}) },
+		"a list": func(_ *testing.T, s *screen, forged string) {
+			result(s, toolset.Report{Processes: []procmgr.Process{{ID: "p1", State: procmgr.Running, Command: forged}}})
 		},
 		"a live line": func(_ *testing.T, s *screen, forged string) { s.live(strings.ReplaceAll(forged, "\n", " ")) },
 	}

@@ -14,9 +14,10 @@
 // Commands do not get the key: by default, a manager withholds variables that
 // look like secrets from them.
 //
-// Ctrl-C stops the commands that run, and the model reads about it. If no
-// command runs, or at the second Ctrl-C, it ends the agent. Processes that
-// still run in the background end with the agent.
+// Ctrl-C stops the turn with the command that it waits for, and the model reads
+// about it with your next prompt. What runs in the background goes on. Between two
+// turns, or without prompts from stdin, Ctrl-C ends the agent. Processes that still
+// run in the background end with it.
 //
 // With -keep they do not: they go on, however the agent ends, and the next run
 // with -keep and the same -chat has them again. Its model is told which of them
@@ -28,7 +29,6 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -36,6 +36,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
 
 	"charm.land/fantasy"
@@ -82,32 +83,36 @@ func run(args []string, in io.Reader, show *screen) (err error) {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	ctx, end := context.WithCancel(context.Background())
+	ctx, end := interrupt.Context()
 	defer end()
-	stop := &interrupt.Handler{End: end}
 	show.gone = end
-	defer stop.Watch()()
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt)
+	defer signal.Stop(interrupts)
 
 	model, err := newModel(ctx, *provider, *baseURL, *name)
 	if err != nil {
 		return err
 	}
-	host, err := newHost(ctx, *keep)
+	dir, ends := "", "ends now"
+	if *keep {
+		ends = "goes on"
+		if dir, err = keepDir(); err != nil {
+			return err
+		}
+	}
+	host, err := newHost(ctx, dir)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, host.Close()) }()
 	manager := host.Chat(*chat)
-	if *keep {
-		defer show.running(manager, "goes on")
-	} else {
-		defer show.running(manager, "ends now")
-	}
+	defer func() { // also after the end of ctx
+		list, listErr := living(context.Background(), manager, ends)
+		show.print(list)
+		err = errors.Join(err, listErr)
+	}()
 
-	from, err := newCursor(*keep, *chat)
-	if err != nil {
-		return err
-	}
 	opts := &toolset.Options{Input: *input}
 	if view != "" {
 		var page *procview.Server
@@ -118,16 +123,20 @@ func run(args []string, in io.Reader, show *screen) (err error) {
 		opts.OnResult = page.View.Result
 		show.note("the page is %s", page.URL)
 	}
-	s, err := newSession(model, manager, from, stop, show, opts, *maxTokens, *maxSteps)
+	s, err := newSession(model, manager, newCursor(dir, *chat), show, opts, *maxTokens, *maxSteps)
 	if err != nil {
 		return err
 	}
+	defer s.set.Close()
+	s.interrupts = interrupts
 	if *keep {
-		if s.already, err = already(ctx, manager); err != nil {
+		left, err := already(ctx, manager)
+		if err != nil {
 			return err
 		}
-		if s.already != "" {
-			show.note("%s", s.already)
+		if left != "" {
+			s.history = append(s.history, fantasy.NewUserMessage(left))
+			show.note("%s", left)
 		}
 	}
 	if prompt := strings.Join(flags.Args(), " "); prompt != "" {
@@ -143,14 +152,11 @@ type host interface {
 	Close() error
 }
 
-// newHost returns the host of this run, or the keeper of all runs of this user.
-func newHost(ctx context.Context, keep bool) (host, error) {
-	if !keep {
+// newHost returns the host of this run, or with a directory the keeper of all runs of
+// this user.
+func newHost(ctx context.Context, dir string) (host, error) {
+	if dir == "" {
 		return proclocal.New(nil)
-	}
-	dir, err := keepDir()
-	if err != nil {
-		return nil, err
 	}
 	return prockeep.Open(ctx, dir, nil)
 }
@@ -190,21 +196,4 @@ func newModel(ctx context.Context, provider, baseURL, name string) (fantasy.Lang
 		return nil, err
 	}
 	return from.LanguageModel(ctx, name)
-}
-
-// lines returns the lines that are typed, until the input or ctx ends. If no more lines
-// come, the goroutine that reads stays until the program ends.
-func lines(ctx context.Context, in io.Reader) <-chan string {
-	typed := make(chan string)
-	go func() {
-		defer close(typed)
-		for scanner := bufio.NewScanner(in); scanner.Scan(); {
-			select {
-			case typed <- scanner.Text():
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return typed
 }

@@ -19,7 +19,6 @@ import (
 
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/examples/internal/exampletest"
-	"github.com/toolproc/toolproc/examples/internal/interrupt"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prockeep"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
@@ -117,60 +116,56 @@ func TestMaxSteps(t *testing.T) {
 	require.Contains(t, s.out.String(), "Paused after -max-steps")
 }
 
-// waits is a model whose command waits. It reports the result of that command.
-func waits(results []string) reply {
-	switch len(results) {
-	case 0:
-		return reply{words: "A server.", tool: "execute", arguments: map[string]any{"command": "exec sleep 1000", "run_in_background": true}}
-	case 1:
-		return reply{words: "I wait.", tool: "execute", arguments: map[string]any{"command": "touch one; exec sleep 1000", "timeout": "10m"}}
-	}
-	return reply{words: "I am told that " + results[1][strings.Index(results[1], "the call was"):]}
-}
-
-// Ctrl-C first stops the command, the model reads about it, and the agent goes
-// on. Background processes are listed at the end, and ended.
-func TestInterruptCommand(t *testing.T) {
+// Ctrl-C stops the turn with its command, and the model reads about it with the next
+// prompt. What runs in the background goes on, until Ctrl-C between two turns ends the
+// agent.
+func TestInterrupt(t *testing.T) {
 	dir := exampletest.Scratch(t)
 	for _, a := range apis {
 		t.Run(a.provider, func(t *testing.T) {
 			require.NoError(t, os.RemoveAll(filepath.Join(dir, "one")))
-			cmd, out := program(t, dir, newServer(t, a, waits))
+			cmd := command(t, dir, newServer(t, a, func(results []string) reply {
+				switch len(results) {
+				case 0:
+					return reply{words: "A server.", tool: "execute", arguments: map[string]any{"command": "exec sleep 1000", "run_in_background": true}}
+				case 1:
+					return reply{words: "I wait.", tool: "execute", arguments: map[string]any{"command": "touch one; exec sleep 1000", "timeout": "10m"}}
+				}
+				return reply{words: "I am told: " + results[1]}
+			}))
+			cmd.Args = cmd.Args[:len(cmd.Args)-1] // prompts come from stdin
+			in, err := cmd.StdinPipe()
+			require.NoError(t, err)
+			out, stopped, told := new(recorder), make(chan struct{}), make(chan struct{})
+			out.on("(stopped\n", func() { close(stopped) })
+			out.on(`"error":"stopped by the user; the command was stopped"`, func() { close(told) })
+			cmd.Stdout, cmd.Stderr = out, out
+			require.NoError(t, cmd.Start())
+			_, err = io.WriteString(in, "Go on.\n")
+			require.NoError(t, err)
 			exampletest.WaitFor(t, filepath.Join(dir, "one"))
 			require.NoError(t, cmd.Process.Signal(os.Interrupt))
+			wait(t, stopped)
+			_, err = io.WriteString(in, "What happened?\n")
+			require.NoError(t, err)
+			wait(t, told)
+			require.NotContains(t, out.String(), "ends now")
+			require.NoError(t, cmd.Process.Signal(os.Interrupt))
 			require.NoError(t, cmd.Wait(), out)
-			require.Contains(t, out.String(), "I am told that the call was canceled; the command was stopped")
 			require.Regexp(t, `ends now: process \w+, running: "exec sleep 1000"\n`, out.String())
 			exampletest.RequireNothingRuns(t, dir)
 		})
 	}
 }
 
-// Ctrl-C twice ends the agent.
-func TestInterruptTwice(t *testing.T) {
+// Without prompts from stdin, the stopped turn is the end of the agent.
+func TestInterruptPrompt(t *testing.T) {
 	dir := exampletest.Scratch(t)
-	release := make(chan struct{})
-	s := newServer(t, openAI, waits)
-	asked := make(chan struct{})
-	s.fail = func(n int, _ *server, _ http.ResponseWriter, _ reply) bool {
-		if n == 3 { // the command was stopped
-			close(asked)
-			<-release
-		}
-		return n == 3
-	}
-	defer close(release)
-	cmd, out := program(t, dir, s)
+	cmd, out := program(t, dir, newServer(t, openAI, went))
 	exampletest.WaitFor(t, filepath.Join(dir, "one"))
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
-	select {
-	case <-asked:
-	case <-time.After(long):
-		t.Fatal("the model was not asked again")
-	}
-	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	require.Error(t, cmd.Wait())
-	require.Contains(t, out.String(), "agent: stopped before the end")
+	require.Contains(t, out.String(), "agent: stopped\n")
 	exampletest.RequireNothingRuns(t, dir)
 }
 
@@ -314,8 +309,9 @@ func newStage(t *testing.T, a api, answer func(results []string) reply) stage {
 	s.manager = manager.Chat("test")
 	model, err := newModel(t.Context(), a.provider, s.server.URL, "m")
 	require.NoError(t, err)
-	s.session, err = newSession(model, s.manager, "", &interrupt.Handler{End: func() {}}, newScreen(s.out, false), &toolset.Options{}, 1000, maxSteps)
+	s.session, err = newSession(model, s.manager, "", newScreen(s.out, false), &toolset.Options{}, 1000, maxSteps)
 	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.session.set.Close()) })
 	return s
 }
 

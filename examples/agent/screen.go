@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,15 +14,14 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"charm.land/fantasy"
-
-	"github.com/toolproc/toolproc/examples/internal/newest"
+	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
 const (
-	width = 79 // runes of a live line: a line that wraps cannot be drawn again
-	ends  = 5  // lines that are shown of the beginning and of the end of a long output
+	width   = 79      // runes of a live line: a line that wraps cannot be drawn again
+	maxLine = 4 << 10 // bytes that are kept of an unfinished line
+	ends    = 5       // lines that are shown of the beginning and of the end of a long output
 )
 
 // A screen shows a session. On a terminal it has one line that it draws again
@@ -32,13 +30,18 @@ type screen struct {
 	tty  bool
 	gone func() // called once the screen has no reader
 
-	mu     sync.Mutex // guards the fields below
-	out    io.Writer
-	inText bool // the model is in the middle of a line
-	drawn  bool // the live line is on the screen
+	mu         sync.Mutex // guards the fields below
+	out        io.Writer
+	inText     bool              // the model is in the middle of a line
+	drawn      bool              // the live line is on the screen
+	newest     string            // the live line that was shown last
+	unfinished map[string]string // the last line of a process, by its ID
+	awaited    map[string]bool   // what calls wait for: see call
 }
 
-func newScreen(out io.Writer, tty bool) *screen { return &screen{out: out, tty: tty, gone: func() {}} }
+func newScreen(out io.Writer, tty bool) *screen {
+	return &screen{out: out, tty: tty, gone: func() {}, unfinished: make(map[string]string), awaited: make(map[string]bool)}
+}
 
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
@@ -53,17 +56,41 @@ func (s *screen) pace() time.Duration {
 	return time.Second
 }
 
-// live shows the newest line of a command's output.
+// output shows the newest line of a process that a call waits for. The pause comes
+// first: most commands end within it, and their result shows all.
+func (s *screen) output(ctx context.Context, _ toolset.Call, chunk procmgr.Chunk) {
+	select {
+	case <-time.After(s.pace()):
+	case <-ctx.Done():
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id := chunk.Process.ID
+	text := s.unfinished[id] + chunk.Text
+	newest := strings.TrimSpace(text + chunk.Live)
+	newest = strings.TrimSpace(newest[strings.LastIndexByte(newest, '\n')+1:])
+	if chunk.Process.State == procmgr.Exited {
+		delete(s.unfinished, id)
+		return // the result has the rest
+	}
+	text = text[strings.LastIndexByte(text, '\n')+1:]
+	s.unfinished[id] = text[max(0, len(text)-maxLine):]
+	if newest != "" && newest != s.newest && (s.awaited[id] || s.awaited[""] && !chunk.Process.Background) {
+		s.newest = newest
+		s.live(newest)
+	}
+}
+
+// live draws a line of output. The caller holds mu.
 func (s *screen) live(line string) {
-	line = "  ~ " + strings.ReplaceAll(newest.Plain(line), "\t", " ")
+	line = "  ~ " + strings.ReplaceAll(plain(line), "\t", " ")
 	if n := utf8.RuneCountInString(line); n > width {
 		line = string([]rune(line)[:width-1]) + "…"
 	}
 	if !s.tty {
 		line += "\n"
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.newLine(line)
 	s.drawn = s.tty
 }
@@ -72,7 +99,7 @@ func (s *screen) live(line string) {
 func (s *screen) text(words string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	words = newest.Plain(words)
+	words = plain(words)
 	if words == "" {
 		return
 	}
@@ -87,12 +114,13 @@ func (s *screen) text(words string) {
 func (s *screen) endText() { s.print("") }
 
 // call shows a call, with a command as a person would type it, and without a
-// password that is typed.
-func (s *screen) call(call fantasy.ToolCall) {
+// password that is typed. Until result, the output of the process is shown that the
+// call names, or of commands in the foreground if it names none.
+func (s *screen) call(call toolset.Call) (process string) {
 	var arguments map[string]any
-	if json.Unmarshal([]byte(call.Input), &arguments) != nil {
-		s.print(fmt.Sprintf("\n%s %s\n", word(call.Name), word(call.Input)))
-		return
+	if json.Unmarshal(call.Arguments, &arguments) != nil {
+		s.print(fmt.Sprintf("\n%s %s\n", word(call.Name), word(string(call.Arguments))))
+		return ""
 	}
 	var names []string
 	for name := range arguments {
@@ -106,34 +134,30 @@ func (s *screen) call(call fantasy.ToolCall) {
 	for _, name := range names {
 		value := fmt.Sprint(arguments[name])
 		if name == "command" {
-			command = "$ " + strings.ReplaceAll(newest.Plain(value), "\n", "\n> ") + "\n"
+			command = "$ " + strings.ReplaceAll(plain(value), "\n", "\n> ") + "\n"
 			continue
 		}
 		head += " " + word(name) + "=" + word(value)
 	}
 	s.print("\n" + head + "\n" + command)
+	process, _ = arguments["process_id"].(string)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.awaited[process] = true
+	return process
 }
 
 // result shows the result of a call. The model reads more of it.
-func (s *screen) result(call fantasy.ToolCall, response fantasy.ToolResponse) {
-	var res struct {
-		Output   string `json:"output"`
-		ExitCode *int   `json:"exit_code"`
-		State    string `json:"state"`
-		Duration string `json:"duration"`
-		Error    string `json:"error"`
-		ID       string `json:"process_id"`
-		List     []struct {
-			ID      string `json:"process_id"`
-			State   string `json:"state"`
-			Command string `json:"command"`
-		} `json:"processes"`
-	}
-	if json.Unmarshal([]byte(response.Content), &res) != nil {
-		res.Error = response.Content
+func (s *screen) result(call toolset.Call, process string, res toolset.Result) {
+	s.mu.Lock()
+	delete(s.awaited, process)
+	s.mu.Unlock()
+	r, output := res.Report, ""
+	if r.Output != nil {
+		output = *r.Output
 	}
 	var b strings.Builder
-	lines := slices.Collect(strings.Lines(newest.Plain(res.Output)))
+	lines := slices.Collect(strings.Lines(plain(output)))
 	for i, line := range lines {
 		switch {
 		case len(lines) <= 2*ends || i < ends || i >= len(lines)-ends:
@@ -142,48 +166,35 @@ func (s *screen) result(call fantasy.ToolCall, response fantasy.ToolResponse) {
 			fmt.Fprintf(&b, "    (%d more lines)\n", len(lines)-2*ends)
 		}
 	}
-	for _, p := range res.List {
-		command, _, _ := strings.Cut(newest.Plain(p.Command), "\n")
+	for _, p := range r.Processes {
+		command, _, _ := strings.Cut(plain(p.Command), "\n")
 		fmt.Fprintf(&b, "  | %s %-8s %s\n", p.ID, p.State, command)
 	}
 	fmt.Fprintf(&b, "  = %s", call.Name)
-	if res.State != "" {
-		fmt.Fprintf(&b, ": %s after %s", res.State, cmp.Or(res.Duration, "0s"))
+	if r.State != "" {
+		fmt.Fprintf(&b, ": %s after %v", r.State, r.Duration.Round(time.Millisecond))
 	}
-	if res.ExitCode != nil {
-		fmt.Fprintf(&b, ", exit code %d", *res.ExitCode)
+	if r.ExitCode != nil {
+		fmt.Fprintf(&b, ", exit code %d", *r.ExitCode)
 	}
-	if res.ID != "" {
-		fmt.Fprintf(&b, ", process %s", res.ID)
+	if r.ProcessID != "" {
+		fmt.Fprintf(&b, ", process %s", r.ProcessID)
 	}
-	if res.Error != "" {
-		fmt.Fprintf(&b, ": %s", strings.ReplaceAll(newest.Plain(res.Error), "\n", "\n    "))
+	if r.Error != "" {
+		fmt.Fprintf(&b, ": %s", strings.ReplaceAll(plain(r.Error), "\n", "\n    "))
 	}
 	s.print(b.String() + "\n")
 }
 
 // note shows a text that is no part of the conversation.
 func (s *screen) note(format string, args ...any) {
-	s.print("\n(" + newest.Plain(fmt.Sprintf(format, args...)) + ")\n")
+	s.print("\n(" + plain(fmt.Sprintf(format, args...)) + ")\n")
 }
 
 // ask shows that the user can type a prompt.
 func (s *screen) ask() {
 	if s.tty {
 		s.print("\n> ")
-	}
-}
-
-// running lists the processes that live, and says what becomes of them.
-func (s *screen) running(manager procmgr.Manager, what string) {
-	page, err := manager.List(context.Background(), procmgr.ListRequest{})
-	if err != nil {
-		s.note("%v", err)
-	}
-	for _, p := range page.Processes {
-		if p.State != procmgr.Exited {
-			s.print(fmt.Sprintf("%s: process %s, %s: %s\n", what, p.ID, p.State, strconv.Quote(p.Command)))
-		}
 	}
 }
 
@@ -220,5 +231,16 @@ func word(text string) string {
 	if strings.ContainsFunc(text, unicode.IsSpace) || strings.Contains(text, `"`) {
 		return strconv.Quote(text)
 	}
-	return newest.Plain(text)
+	return plain(text)
+}
+
+// plain removes the characters that make a terminal do more than show text or that
+// reverse the order of a line. Line ends and tabs stay.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' {
+			return -1
+		}
+		return r
+	}, text)
 }

@@ -37,7 +37,7 @@ import (
 )
 
 func main() {
-	ctx, stop := interrupt.Context()
+	ctx, stop := interrupt.Context(os.Interrupt)
 	defer stop()
 	err := anywhere(ctx, os.Args[1:], os.Stdin, os.Stdout)
 	if err != nil && !errors.Is(err, flag.ErrHelp) {

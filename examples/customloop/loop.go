@@ -17,7 +17,6 @@ import (
 
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/examples/internal/dialogue"
-	"github.com/toolproc/toolproc/examples/internal/interrupt"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -37,7 +36,6 @@ type loop struct {
 
 	tools     *toolset.Set
 	functions []function // the tools in the form of the endpoint
-	stop      *interrupt.Handler
 	show      *dialogue.Transcript
 
 	messages []any // the conversation; it only grows
@@ -79,8 +77,8 @@ type (
 // newLoop returns a loop whose commands run on a manager. It chooses the process
 // IDs; the other options of the tools are the caller's. The caller fills in
 // the endpoint.
-func newLoop(manager procmgr.Manager, stop *interrupt.Handler, show *dialogue.Transcript) (l *loop, err error) {
-	l = &loop{firstPause: time.Second, maxTurns: 50, stop: stop, show: show}
+func newLoop(manager procmgr.Manager, show *dialogue.Transcript) (l *loop, err error) {
+	l = &loop{firstPause: time.Second, maxTurns: 50, show: show}
 	l.tools, err = toolset.New(toolset.Static(manager), &toolset.Options{
 		// The ID of a process is the ID of its call; see carryOut.
 		ProcessID: func(_ context.Context, c toolset.Call) string { return c.ID },
@@ -130,9 +128,6 @@ func (l *loop) run(ctx context.Context, prompt string) error {
 // The IDs of the endpoint will not do: some endpoints number the calls of each
 // answer from 0.
 func (l *loop) carryOut(ctx context.Context, place int, a answer) []message {
-	l.stop.Step()
-	ctx, done := l.stop.Command(ctx)
-	defer done()
 	results, calls := make([]message, len(a.calls)), make([]toolset.Call, len(a.calls))
 	for i, c := range a.calls {
 		calls[i] = toolset.Call{ID: fmt.Sprintf("m%d-c%d", place, i), Name: c.Function.Name, Arguments: unquoted(c.Function.Arguments)}

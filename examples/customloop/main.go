@@ -11,12 +11,11 @@
 // the key: by default, a manager withholds variables that look like secrets
 // from them.
 //
-// Ctrl-C stops the commands that run, and the model reads about it. If no
-// command runs, or at the second Ctrl-C, it ends the program and everything
-// that the program has started.
+// Ctrl-C ends the program and everything that it has started. README's program shows
+// how to stop a turn alone.
 //
-// The loop is in loop.go. To copy it, take README's loop and add carryOut, ask and post
-// from there. What prints and handles Ctrl-C is in examples/internal, which another
+// The loop is in loop.go. To copy it, take the one in docs/frameworks.md and add
+// carryOut, ask and post from there. What prints is in examples/internal, which another
 // module cannot import.
 package main
 
@@ -58,17 +57,14 @@ func customloop(args []string, in io.Reader, out io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	ctx, end := context.WithCancel(context.Background())
+	ctx, end := interrupt.Context(os.Interrupt) // Ctrl-C ends ctx and not the program, so that what runs is ended
 	defer end()
-	stop := &interrupt.Handler{End: end}
-	defer stop.Watch()()
-
 	show := &dialogue.Transcript{Out: out, Column: 8, Gone: end}
 	if *url == "" {
 		if flags.NArg() > 0 {
 			return errors.New("the script knows one task only; a prompt needs -base-url and -model")
 		}
-		return play(ctx, stop, show)
+		return play(ctx, show)
 	}
 	prompt := strings.Join(flags.Args(), " ")
 	if prompt == "" {
@@ -85,7 +81,7 @@ func customloop(args []string, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return work(ctx, dir, stop, show, func(l *loop) error {
+	return work(ctx, dir, show, func(l *loop) error {
 		l.url, l.key, l.model = strings.TrimSuffix(*url, "/"), os.Getenv("OPENAI_API_KEY"), *model
 		l.maxTurns = *maxTurns
 		l.messages = append(l.messages, message{Role: "system", Content: system})
@@ -95,7 +91,7 @@ func customloop(args []string, in io.Reader, out io.Writer) error {
 }
 
 // play lets the script work on its task. No file is left, even if it fails.
-func play(ctx context.Context, stop *interrupt.Handler, show *dialogue.Transcript) (err error) {
+func play(ctx context.Context, show *dialogue.Transcript) (err error) {
 	dir, err := os.MkdirTemp("", "customloop-")
 	if err != nil {
 		return err
@@ -106,7 +102,7 @@ func play(ctx context.Context, stop *interrupt.Handler, show *dialogue.Transcrip
 	}
 	server := httptest.NewServer(&endpoint{script: story.Greeter, busyAt: 4})
 	defer server.Close()
-	return work(ctx, dir, stop, show, func(l *loop) error {
+	return work(ctx, dir, show, func(l *loop) error {
 		l.url, l.model = server.URL+"/v1", "script"
 		_ = show.Say("user", story.Task)
 		return l.run(ctx, story.Task)
@@ -115,13 +111,13 @@ func play(ctx context.Context, stop *interrupt.Handler, show *dialogue.Transcrip
 
 // work runs a loop whose commands run in a directory. When it returns, nothing
 // runs.
-func work(ctx context.Context, dir string, stop *interrupt.Handler, show *dialogue.Transcript, run func(*loop) error) (err error) {
+func work(ctx context.Context, dir string, show *dialogue.Transcript, run func(*loop) error) (err error) {
 	manager, err := proclocal.New(&proclocal.Options{WorkDir: dir})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, manager.Close()) }()
-	l, err := newLoop(manager.Chat("customloop"), stop, show)
+	l, err := newLoop(manager.Chat("customloop"), show)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -20,7 +19,6 @@ import (
 
 	"github.com/toolproc/toolproc/examples/internal/dialogue"
 	"github.com/toolproc/toolproc/examples/internal/exampletest"
-	"github.com/toolproc/toolproc/examples/internal/interrupt"
 	"github.com/toolproc/toolproc/examples/internal/story"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
@@ -194,56 +192,12 @@ func TestMaxTurns(t *testing.T) {
 	require.ErrorContains(t, s.loop.run(t.Context(), "Go on."), "not come to an end in 2 turns")
 }
 
-// stopped is a model that reads that its command was stopped.
-var stopped = story.Script{
-	{Says: "I wait.", Calls: []story.Call{{
-		Tool: "execute", Arguments: `{"command":"touch one; exec sleep 1000","timeout":"10m"}`,
-		Want: "the call was canceled; the command was stopped",
-	}}},
-	{Says: "Stopped, then."},
-}
-
-// Ctrl-C first stops the command, and the model goes on.
-func TestInterruptCommand(t *testing.T) {
-	tmp := exampletest.Scratch(t)
-	endpoint := httptest.NewServer(&endpoint{script: stopped})
-	defer endpoint.Close()
-	cmd, out := program(t, tmp, endpoint.URL)
-	exampletest.WaitFor(t, filepath.Join(tmp, "one"))
-	require.NoError(t, cmd.Process.Signal(os.Interrupt))
-	require.NoError(t, cmd.Wait(), out)
-	require.Contains(t, out.String(), "Stopped, then.")
-	exampletest.RequireNothingRuns(t, tmp)
-}
-
-// If no command runs, Ctrl-C ends the loop, and with it the background
+// Ctrl-C ends the loop, and with it the command that it waits for and the background
 // processes.
-func TestInterruptLoop(t *testing.T) {
+func TestInterrupt(t *testing.T) {
 	tmp := exampletest.Scratch(t)
-	asked := make(chan struct{})
-	release := make(chan struct{})
-	model := &endpoint{script: story.Script{
-		{Says: "A server.", Calls: []story.Call{story.Execute("exec sleep 1000 &", "")}},
-	}}
-	var once sync.Once
-	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		if bytes.Contains(body, []byte(`"role":"tool"`)) {
-			once.Do(func() { close(asked) })
-			<-release // a model that takes long to answer
-			return
-		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		model.ServeHTTP(w, r)
-	}))
-	defer endpoint.Close()
-	defer close(release)
-	cmd, out := program(t, tmp, endpoint.URL)
-	select {
-	case <-asked:
-	case <-time.After(exampletest.Long):
-		t.Fatal("the model was not asked again")
-	}
+	cmd, out := program(t, tmp, serve(t, went))
+	exampletest.WaitFor(t, filepath.Join(tmp, "one"))
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	require.Error(t, cmd.Wait())
 	require.Contains(t, out.String(), "stopped before the end")
@@ -338,7 +292,7 @@ func newStage(t *testing.T, endpoint http.HandlerFunc) stage {
 	server := httptest.NewServer(endpoint)
 	t.Cleanup(server.Close)
 	s := stage{dir: dir, out: new(bytes.Buffer)}
-	s.loop, err = newLoop(manager.Chat("test"), &interrupt.Handler{End: func() {}}, &dialogue.Transcript{Out: s.out, Column: 8})
+	s.loop, err = newLoop(manager.Chat("test"), &dialogue.Transcript{Out: s.out, Column: 8})
 	require.NoError(t, err)
 	s.loop.url, s.loop.model, s.loop.client, s.loop.firstPause = server.URL+"/v1", "script", server.Client(), time.Millisecond
 	return s

@@ -31,7 +31,7 @@ func main() { os.Exit(quickstart()) }
 
 // quickstart returns the exit code.
 func quickstart() int {
-	ctx, stop := interrupt.Context() // Ctrl-C ends ctx and not the program, so that what runs is ended
+	ctx, stop := interrupt.Context(os.Interrupt) // Ctrl-C ends ctx and not the program, so that what runs is ended
 	defer stop()
 	if err := run(ctx, os.Stdout, story.Greeter); err != nil {
 		fmt.Fprintln(os.Stderr, "\nquickstart:", err)

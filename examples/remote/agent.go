@@ -37,7 +37,7 @@ func agent(args []string, in io.Reader, out io.Writer) error {
 		return err
 	}
 	defer func() { _ = client.Close() }() // Close closes idle connections, and an error there loses nothing
-	ctx, stop := interrupt.Context()
+	ctx, stop := interrupt.Context(os.Interrupt)
 	defer stop()
 	set, err := toolset.New(toolset.Static(client.Chat(*chat)), nil)
 	if err != nil {

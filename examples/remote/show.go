@@ -36,7 +36,7 @@ exit 3`
 // show plays a daemon, and agents in processes of their own. When it returns,
 // nothing runs and no file is left, even if it fails.
 func show(out io.Writer) (err error) {
-	ctx, stop := interrupt.Context()
+	ctx, stop := interrupt.Context(os.Interrupt)
 	defer stop()
 	dir, err := os.MkdirTemp("", "remote-")
 	if err != nil {

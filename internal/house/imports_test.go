@@ -288,7 +288,7 @@ var arrows = []arrow{
 	},
 	{
 		dir: "examples/internal/interrupt",
-		why: "the agents of the examples stop at a signal alike, whatever they run",
+		why: "the examples end at a signal alike, whatever they run",
 	},
 	{
 		dir:     "examples/internal/story",
@@ -300,11 +300,6 @@ var arrows = []arrow{
 		module:  []string{"chattool/toolset"},
 		outside: []string{xerrors},
 		why:     "a program that stands for an agent carries out calls in one way, wherever its commands run",
-	},
-	{
-		dir:    "examples/internal/newest",
-		module: []string{"procmgr"},
-		why:    "each agent shows what a process prints while a call waits for it",
 	},
 	{
 		dir:     "examples/internal/exampletest",
@@ -329,7 +324,7 @@ var arrows = []arrow{
 			"headtail", "headtail/plaintext", "envpolicy",
 			"procmgr", "procmgr/prochttp", "procmgr/prockeep", "procmgr/proclocal", "procmgr/procroute", "procmgr/proctest",
 			"chattool", "chattool/toolset", "internal/service",
-			"examples/internal/calls", "examples/internal/dialogue", "examples/internal/interrupt", "examples/internal/newest", "examples/internal/story",
+			"examples/internal/calls", "examples/internal/dialogue", "examples/internal/interrupt", "examples/internal/story",
 		},
 		outside: []string{fantasy, xerrors},
 		tests:   []string{"internal/testenv", "examples/internal/exampletest"},

@@ -4,5 +4,5 @@ package interrupt
 
 import "syscall"
 
-// BrokenPipe is the signal that a write to a pipe without a reader raises.
-const BrokenPipe = syscall.SIGPIPE
+// brokenPipe is the signal that a write to a pipe without a reader raises.
+const brokenPipe = syscall.SIGPIPE

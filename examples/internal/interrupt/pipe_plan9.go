@@ -2,5 +2,5 @@ package interrupt
 
 import "syscall"
 
-// BrokenPipe is the note that a write to a pipe without a reader raises.
-const BrokenPipe = syscall.Note("sys: write on closed pipe")
+// brokenPipe is the note that a write to a pipe without a reader raises.
+const brokenPipe = syscall.Note("sys: write on closed pipe")
