@@ -102,8 +102,8 @@ func (l *loop) run(ctx context.Context, prompt string) error {
 		if err != nil {
 			return err
 		}
-		_ = l.show.Space() // if stdout has no reader, show.Gone ends ctx
-		_ = l.show.Say("model", a.words)
+		l.show.Space() // if stdout has no reader, show.Gone ends ctx
+		l.show.Say("model", a.words)
 		place := len(l.messages)
 		l.messages = append(l.messages, a.raw)
 		if len(a.calls) == 0 {
@@ -131,7 +131,7 @@ func (l *loop) carryOut(ctx context.Context, place int, a answer) []message {
 	results, calls := make([]message, len(a.calls)), make([]toolset.Call, len(a.calls))
 	for i, c := range a.calls {
 		calls[i] = toolset.Call{ID: fmt.Sprintf("m%d-c%d", place, i), Name: c.Function.Name, Arguments: unquoted(c.Function.Arguments)}
-		_ = l.show.Call("call", calls[i].Name, calls[i].Arguments)
+		l.show.Call("call", calls[i].Name, calls[i].Arguments)
 		results[i] = message{Role: "tool", ToolCallID: c.ID}
 		results[i].Content = `{"success":false,"error":"not carried out, since your answer was cut off before its end; call again, with less at once"}`
 	}
@@ -142,7 +142,7 @@ func (l *loop) carryOut(ctx context.Context, place int, a answer) []message {
 		results[i].Content = res.Content
 	}
 	for _, result := range results {
-		_ = l.show.Result("result", result.Content)
+		l.show.Result("result", result.Content)
 	}
 	return results
 }
@@ -172,8 +172,8 @@ func (l *loop) ask(ctx context.Context) (answer, error) {
 			return a, err
 		}
 		wait := max(pause, passing.after)
-		_ = l.show.Space()
-		_ = l.show.Say("", fmt.Sprintf("(%v; asking once more in %v, nothing is run again)", err, wait))
+		l.show.Space()
+		l.show.Say("", fmt.Sprintf("(%v; asking once more in %v, nothing is run again)", err, wait))
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():

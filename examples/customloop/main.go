@@ -85,7 +85,7 @@ func customloop(args []string, in io.Reader, out io.Writer) error {
 		l.url, l.key, l.model = strings.TrimSuffix(*url, "/"), os.Getenv("OPENAI_API_KEY"), *model
 		l.maxTurns = *maxTurns
 		l.messages = append(l.messages, message{Role: "system", Content: system})
-		_ = show.Say("user", prompt)
+		show.Say("user", prompt)
 		return l.run(ctx, prompt)
 	})
 }
@@ -104,7 +104,7 @@ func play(ctx context.Context, show *dialogue.Transcript) (err error) {
 	defer server.Close()
 	return work(ctx, dir, show, func(l *loop) error {
 		l.url, l.model = server.URL+"/v1", "script"
-		_ = show.Say("user", story.Task)
+		show.Say("user", story.Task)
 		return l.run(ctx, story.Task)
 	})
 }

@@ -66,22 +66,25 @@ func run(ctx context.Context, out io.Writer, script story.Script) (err error) {
 	ctx, gone := context.WithCancel(ctx) // ends if the transcript has no reader
 	defer gone()
 	show := &dialogue.Transcript{Out: out, Column: 8, Gone: gone}
-	_ = show.Say("user", story.Task) // the transcript keeps the first error
+	show.Say("user", story.Task)
 	runs := 0
 	_, err = agent.Stream(ctx, fantasy.AgentStreamCall{
 		Prompt: story.Task,
 		OnTextDelta: func(_, text string) error {
-			_ = show.Space()
-			return show.Say("model", text)
+			show.Space()
+			show.Say("model", text)
+			return nil
 		},
 		OnToolCall: func(call fantasy.ToolCallContent) error {
 			if call.ToolName == "execute" {
 				runs++
 			}
-			return show.Call("call", call.ToolName, json.RawMessage(call.Input))
+			show.Call("call", call.ToolName, json.RawMessage(call.Input))
+			return nil
 		},
 		OnToolResult: func(res fantasy.ToolResultContent) error {
-			return show.Result("result", textOf(res.Result))
+			show.Result("result", textOf(res.Result))
+			return nil
 		},
 	})
 	switch {

@@ -64,8 +64,8 @@ func show(out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	_ = s.Space() // the transcript keeps the first error
-	_ = s.Print("daemon", "stopped, after it had ended what still ran")
+	s.Space()
+	s.Print("daemon", "stopped, after it had ended what still ran")
 	ledger, err := os.ReadFile(filepath.Join(s.work, "ledger"))
 	switch {
 	case err != nil:
@@ -73,8 +73,9 @@ func show(out io.Writer) (err error) {
 	case string(ledger) != "users\norders\n":
 		return xerrors.Errorf("the ledger has %q: the migration did not run once", ledger)
 	}
-	_ = s.Space()
-	return s.Print("", "The migration has run once: the ledger has each of its lines once.")
+	s.Space()
+	s.Print("", "The migration has run once: the ledger has each of its lines once.")
+	return nil
 }
 
 // A stage has what the parts of the show share.
@@ -109,7 +110,7 @@ func (s *stage) serve(ctx context.Context) (stop func() error, err error) {
 	go func() { // stop waits for it
 		ended <- service.Run(ctx, s.work, prochttp.HandlerOptions{Token: token, Hosts: hosts, Logger: log}, service.On(listener, log))
 	}()
-	_ = s.Print("daemon", "listening on "+s.url)
+	s.Print("daemon", "listening on "+s.url)
 	return func() error {
 		cancel()
 		return <-ended
@@ -136,7 +137,7 @@ func (s *stage) play(ctx context.Context) error {
 		return err
 	}
 	_ = first.Wait() // it was killed
-	_ = s.Print("", "(killed by SIGKILL; nobody has read an answer)")
+	s.Print("", "(killed by SIGKILL; nobody has read an answer)")
 
 	// The second one finds the migration and goes on with it.
 	err = s.calls(ctx, "agent 2", "deploy-7",
@@ -198,7 +199,7 @@ func (s *stage) agent(ctx context.Context, name, chat string) (*player, error) {
 		return nil, err
 	}
 	p.out = bufio.NewReader(out)
-	_ = s.Space()
+	s.Space()
 	return p, p.Start()
 }
 
@@ -220,7 +221,7 @@ func (s *stage) calls(ctx context.Context, name, chat string, all ...story.Call)
 // send lets the agent make a call.
 func (p *player) send(call story.Call) error {
 	arguments := json.RawMessage(p.stage.known.Fill(call.Arguments))
-	_ = p.stage.Call(p.name, call.Tool, arguments)
+	p.stage.Call(p.name, call.Tool, arguments)
 	line, err := json.Marshal(map[string]any{"name": call.Tool, "arguments": arguments})
 	if err != nil {
 		return err
@@ -238,6 +239,6 @@ func (p *player) call(call story.Call) error {
 	if err != nil {
 		return xerrors.Errorf("%s gave no answer: %w", p.name, err)
 	}
-	_ = p.stage.Result("", strings.TrimSuffix(line, "\n"))
+	p.stage.Result("", strings.TrimSuffix(line, "\n"))
 	return p.stage.known.Read(call, line)
 }

@@ -282,9 +282,8 @@ var arrows = []arrow{
 		why:     "it only turns a toolset into tools of fantasy; schemas and shell syntax stay in toolset, where every loop gets them",
 	},
 	{
-		dir:     "examples/internal/dialogue",
-		outside: []string{xerrors},
-		why:     "it prints the conversations of the examples, and knows no speaker",
+		dir: "examples/internal/dialogue",
+		why: "it prints the conversations of the examples, and knows no speaker",
 	},
 	{
 		dir: "examples/internal/interrupt",

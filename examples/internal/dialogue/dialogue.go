@@ -5,41 +5,114 @@ package dialogue
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"unicode/utf8"
-
-	"golang.org/x/xerrors"
 )
 
 // Width is the length of a line in runes.
 const Width = 80
 
-// A Column is the position of the text beside a label, in runes from the left.
-type Column int
+// A Transcript prints a conversation as it goes on. Of a result it leaves out the
+// duration and the directory of a command, which differ from run to run, and the
+// middle of a long output. Once a write has failed, it prints no more. A
+// Transcript is safe for concurrent use.
+type Transcript struct {
+	Out    io.Writer
+	Column int    // the position of the text beside a label, in runes from the left
+	Gone   func() // called if a write fails, unless it is nil
+
+	mu     sync.Mutex // guards the field below, and the writes
+	failed bool
+}
 
 // Print prints texts beside a label, each on a line of its own, or on several.
-func (c Column) Print(out io.Writer, label string, texts ...string) error {
+func (t *Transcript) Print(label string, texts ...string) {
 	var b strings.Builder
 	for _, text := range texts {
 		for line := range strings.Lines(text) {
-			fmt.Fprintln(&b, strings.TrimRight(fmt.Sprintf("%-*s%s", int(c), label, line), " \n"))
+			fmt.Fprintln(&b, strings.TrimRight(fmt.Sprintf("%-*s%s", t.Column, label, line), " \n"))
 			label = ""
 		}
 	}
-	_, err := io.WriteString(out, b.String())
-	return err
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.failed {
+		return
+	}
+	if _, err := io.WriteString(t.Out, b.String()); err != nil {
+		t.failed = true
+		if t.Gone != nil {
+			t.Gone()
+		}
+	}
 }
 
-// Wrap breaks a text between words into lines that fit beside a label. A word
-// that is too long gets a line of its own.
-func (c Column) Wrap(text string) []string {
+// Space prints an empty line.
+func (t *Transcript) Space() { t.Print("", "\n") }
+
+// Say prints words beside a label.
+func (t *Transcript) Say(label, words string) {
+	var lines []string
+	for paragraph := range strings.Lines(words) {
+		lines = append(lines, t.wrap(paragraph)...)
+	}
+	t.Print(label, lines...)
+}
+
+// Call prints a tool call: the name of the tool with the arguments, and a command as
+// a person would type it.
+func (t *Transcript) Call(label, tool string, arguments json.RawMessage) {
+	all, ok := members(arguments)
+	if !ok {
+		t.Print(label, t.wrap(tool+" "+string(arguments))...)
+		return
+	}
+	command := ""
+	for _, m := range all {
+		if m.name == "command" {
+			command = "$ " + strings.ReplaceAll(m.text(), "\n", "\n> ")
+			continue
+		}
+		tool += " " + m.fact()
+	}
+	t.Print(label, append(t.wrap(tool), command)...)
+}
+
+// Result prints a tool result as the model reads it: facts, the output after bars,
+// and the messages of the tool.
+func (t *Transcript) Result(label, content string) {
+	all, ok := members(json.RawMessage(content))
+	if !ok {
+		t.Print(label, t.shorten(content)...)
+		return
+	}
+	var facts, output, prose []string
+	for _, m := range all {
+		switch m.name {
+		case "duration", "workdir":
+		case "output":
+			output = t.shorten(m.text())
+		case "error", "note":
+			prose = append(prose, t.wrap(m.name+": "+m.text())...)
+		case "processes":
+			output = t.list(m.value)
+		default:
+			facts = append(facts, m.fact())
+		}
+	}
+	t.Print(label, append(append(t.wrap(strings.Join(facts, " ")), output...), prose...)...)
+}
+
+// wrap breaks a text between words into lines that fit beside a label. A word that is
+// too long gets a line of its own.
+func (t *Transcript) wrap(text string) []string {
 	var lines []string
 	line := ""
 	for _, word := range strings.Fields(text) {
-		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > Width-int(c) {
+		if line != "" && utf8.RuneCountInString(line+" "+word) > Width-t.Column {
 			lines = append(lines, line)
 			line = ""
 		}
@@ -51,70 +124,111 @@ func (c Column) Wrap(text string) []string {
 	return append(lines, line)
 }
 
-// Call returns the lines of a tool call: the name of the tool with the
-// arguments, and a command as a person would type it. The arguments are a JSON
-// object, or null.
-func (c Column) Call(tool string, arguments json.RawMessage) ([]string, error) {
-	members, err := Members(arguments)
-	if err != nil {
-		return nil, err
-	}
-	command := ""
-	for _, m := range members {
-		if m.Name == "command" {
-			command = "$ " + strings.ReplaceAll(m.Text(), "\n", "\n> ")
+// shorten returns the lines of an output, each after a bar. Of a long output it
+// returns both ends, and the marker of the bytes that the tool itself left out.
+func (t *Transcript) shorten(output string) (kept []string) {
+	const all, ends = 8, 2
+	lines := strings.Split(strings.TrimSuffix(output, "\n"), "\n")
+	hidden := 0
+	for i, line := range lines {
+		mark := strings.HasPrefix(line, "... [omitted ")
+		if len(lines) > all && i >= ends && i < len(lines)-ends && !mark {
+			hidden++
 			continue
 		}
-		tool += " " + m.Fact()
+		if hidden > 0 {
+			kept = append(kept, fmt.Sprintf("  (%d lines that the model read)", hidden))
+			hidden = 0
+		}
+		for output != "" { // an empty line prints as well
+			fits := cut(line, Width-t.Column-2)
+			kept = append(kept, "| "+fits)
+			if line = line[len(fits):]; line == "" {
+				break
+			}
+		}
 	}
-	return append(c.Wrap(tool), command), nil
+	return kept
 }
 
-// A Member is a member of a JSON object.
-type Member struct {
-	Name  string
-	Value json.RawMessage
+// list returns a line for each process of a list.
+func (t *Transcript) list(raw json.RawMessage) (lines []string) {
+	var processes []struct {
+		ID       string `json:"process_id"`
+		Command  string `json:"command"`
+		State    string `json:"state"`
+		ExitCode *int   `json:"exit_code"`
+	}
+	if err := json.Unmarshal(raw, &processes); err != nil {
+		return t.shorten(string(raw))
+	}
+	for _, p := range processes {
+		if p.ExitCode != nil {
+			p.State += fmt.Sprintf(" %d", *p.ExitCode)
+		}
+		command, more, _ := strings.Cut(p.Command, "\n")
+		if more != "" {
+			command += " ..."
+		}
+		lines = append(lines, cut(fmt.Sprintf("| %s  %-9s  %s", p.ID, p.State, command), Width-t.Column))
+	}
+	return lines
 }
 
-// Members returns the members of a JSON object in their order. null has none.
-func Members(object json.RawMessage) ([]Member, error) {
+// cut returns the first n runes of a text, or the whole text if it is shorter.
+func cut(text string, n int) string {
+	for i := range text {
+		if n == 0 {
+			return text[:i]
+		}
+		n--
+	}
+	return text
+}
+
+// A member is a member of a JSON object.
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+// members returns the members of a JSON object in their order, and whether it is one.
+// null has none.
+func members(object json.RawMessage) (all []member, ok bool) {
 	dec := json.NewDecoder(bytes.NewReader(object))
 	open, err := dec.Token()
-	switch {
-	case err == nil && open == nil:
-		return nil, nil
-	case err != nil || open != json.Delim('{'):
-		return nil, errors.Join(xerrors.Errorf("%.200q is no JSON object", object), err)
+	if err != nil || open != json.Delim('{') {
+		return nil, err == nil && open == nil
 	}
-	var members []Member
 	for dec.More() {
+		var m member
 		name, err := dec.Token()
+		if err == nil {
+			err = dec.Decode(&m.value)
+		}
 		if err != nil {
-			return nil, err
+			return nil, false
 		}
-		m := Member{Name: fmt.Sprint(name)}
-		if err := dec.Decode(&m.Value); err != nil {
-			return nil, err
-		}
-		members = append(members, m)
+		m.name = fmt.Sprint(name)
+		all = append(all, m)
 	}
-	return members, nil
+	return all, true
 }
 
-// Text returns a string without its quotes, and any other value as its JSON.
-func (m Member) Text() string {
+// text returns a string without its quotes, and any other value as its JSON.
+func (m member) text() string {
 	var s string
-	if json.Unmarshal(m.Value, &s) != nil {
-		return string(m.Value)
+	if json.Unmarshal(m.value, &s) != nil {
+		return string(m.value)
 	}
 	return s
 }
 
-// Fact returns the member in the form for a line with other members.
-func (m Member) Fact() string {
-	s := m.Text()
+// fact returns the member in the form for a line with other members.
+func (m member) fact() string {
+	s := m.text()
 	if strings.ContainsAny(s, " \n") {
-		s = string(m.Value)
+		s = string(m.value)
 	}
-	return m.Name + "=" + strings.ReplaceAll(s, `,"`, `, "`)
+	return m.name + "=" + strings.ReplaceAll(s, `,"`, `, "`)
 }
