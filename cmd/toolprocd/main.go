@@ -1,44 +1,20 @@
-// Command toolprocd is the far side: it runs commands on the machine on which it
-// is, for a client elsewhere. It is one static file:
+// Command toolprocd runs commands on its machine for a client elsewhere. It is one
+// static file:
 //
 //	CGO_ENABLED=0 go install github.com/toolproc/toolproc/cmd/toolprocd@latest
 //
-// With a way to the machine that carries stdin and stdout, such as ssh or docker
-// exec -i, nothing else is needed:
+// Over anything that carries stdin and stdout, such as ssh or docker exec -i, toolprocd
+// stdio serves the client prochttp.Command("ssh", "-T", "-o", "BatchMode=yes", "build",
+// "toolprocd", "stdio"). Its commands run in a keeper, see package prockeep, so they
+// outlive the connection. On the machine itself, toolprocd ps, logs, kill, run, upgrade
+// and stop use the same keeper.
 //
-//	toolprocd stdio
-//
-// The client is prochttp.Command("ssh", "-T", "-o", "BatchMode=yes", "build",
-// "toolprocd", "stdio"). It runs its commands in a keeper, see package prockeep,
-// which stdio starts if there is none. So they outlive the connection: a client
-// that comes back finds them under the same IDs.
-//
-// A person on that machine can look at them:
-//
-//	toolprocd ps                    # what lives, of all chats; -a: what has ended, too
-//	toolprocd logs -f npc5orns6a    # Ctrl-C ends the look, and not the process
-//	toolprocd kill npc5orns6a
-//	toolprocd run make test         # and exit with its code
-//	toolprocd upgrade               # a keeper of this program takes over; what runs goes on
-//	toolprocd stop                  # the keeper
-//
-// All of them use the keeper of -dir, by default $XDG_STATE_HOME/toolproc or
-// ~/.local/state/toolproc.
-//
-// With a port, or a socket of its own, toolprocd keeps the processes itself, and
-// they end with it:
+// With toolprocd serve, commands run in toolprocd itself and end with it:
 //
 //	toolprocd serve -listen :8443 -tls-cert cert.pem -tls-key key.pem -token-file token
 //	toolprocd serve -unix /run/user/1000/toolproc.sock
 //
-// With -write DIRECTORY, -no-network or -boundary, stdio, serve and run hold commands to
-// the rules of a sandbox: see package sandbox.
-//
-// With -view, serve prints the URL of a page too, on which a person of that machine
-// sees the processes: see package procview.
-//
-// [docs/remote.md] shows the ways, and [docs/security.md] says who is trusted with
-// what.
+// [docs/remote.md] describes both, and [docs/security.md] says who is trusted with what.
 //
 // [docs/remote.md]: https://github.com/toolproc/toolproc/blob/main/docs/remote.md
 // [docs/security.md]: https://github.com/toolproc/toolproc/blob/main/docs/security.md
@@ -51,13 +27,18 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/contrib/sandbox"
 	"github.com/toolproc/toolproc/procmgr/prockeep"
 )
+
+// codeInterrupted is the exit code of a program that Ctrl-C has ended.
+const codeInterrupted = 130
 
 // A command is a subcommand.
 type command struct {
@@ -82,7 +63,7 @@ func usage() string {
 	for _, c := range commands {
 		fmt.Fprintf(&b, "  toolprocd %-27s %s\n", strings.TrimSpace(c.name+" "+c.args), c.about)
 	}
-	b.WriteString("\nAll but serve and sandbox use the keeper of -dir, which goes on when they end. Flags, and\n-h of each, stand after its name: toolprocd ps -dir DIRECTORY.\n")
+	b.WriteString("\nAll but serve use the keeper of -dir, which goes on when they end. Flags, and -h of each,\nstand after its name: toolprocd ps -dir DIRECTORY.\n")
 	return b.String()
 }
 
@@ -139,28 +120,23 @@ func toolprocd(args []string) int {
 	return 2
 }
 
-// parse reads the flags, which may also stand behind other arguments, and returns
-// those. It fails if there are fewer or more of them than wanted; -1 is any number.
-func parse(flags *flag.FlagSet, args []string, least, most int) (words []string, err error) {
-	for {
-		if err := flags.Parse(args); err != nil {
-			return nil, err
-		}
-		rest := flags.Args()
-		if len(rest) == 0 {
-			break
-		}
-		if n := len(args) - len(rest); n > 0 && args[n-1] == "--" {
-			words = append(words, rest...)
-			break
-		}
-		words, args = append(words, rest[0]), rest[1:]
-	}
+// parse reads the flags and returns the arguments behind them. It fails if there are
+// fewer or more of them than wanted; -1 is any number.
+func parse(flags *flag.FlagSet, args []string, least, most int) ([]string, error) {
+	err := flags.Parse(args)
+	words := flags.Args()
 	switch {
+	case err != nil:
+		return nil, err
 	case len(words) < least:
 		return nil, errors.New("the ID of a process is missing; toolprocd ps shows them")
 	case most >= 0 && len(words) > most:
-		return nil, xerrors.Errorf("unexpected argument %q", words[most])
+		return nil, xerrors.Errorf("unexpected argument %q: flags come first", words[most])
 	}
 	return words, nil
+}
+
+// untilAsked returns a context that ends when a signal asks this program to end.
+func untilAsked() (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 }

@@ -5,10 +5,14 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
+	"iter"
 	"os"
 	"os/signal"
+	"regexp"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/xerrors"
 
@@ -34,37 +38,44 @@ func run(flags *flag.FlagSet, args []string) error {
 	at, rules := placeFlags(flags), ruleFlags(flags)
 	detach := flags.Bool("d", false, "print the ID of the process and leave it running")
 	if err := flags.Parse(args); err != nil {
-		return err // flags after the first word belong to the command
+		return err
 	}
 	if flags.NArg() == 0 {
 		return errors.New("the command is missing, as in: toolprocd run make test")
 	}
-	asked := make(chan os.Signal, 8)
-	signal.Notify(asked, os.Interrupt, syscall.SIGTERM)
 	outlivePipe()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	r := &runner{id: procmgr.NewID(), started: make(chan struct{})}
-	go r.passOn(ctx, cancel, asked) // it ends with ctx
-
-	var err error
-	if r.k, err = at.open(ctx, nil, *rules, false); err != nil {
+	asked := make(chan os.Signal, 8)
+	signal.Notify(asked, os.Interrupt, syscall.SIGTERM)
+	// Until the command is known to run, a signal calls it off.
+	starting, started := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer started()
+	k, err := at.open(starting, nil, rules, false)
+	if err != nil {
 		return err
 	}
-	defer leave(r.k)
-	begun, err := r.start(ctx, commandLine(flags.Args()))
-	switch {
-	case err != nil:
-	case *detach:
-		fmt.Println(r.id)
-	default:
-		err = r.attend(ctx)
+	defer leave(k)
+	id := procmgr.NewID()
+	out, err := k.Start(starting, procmgr.StartRequest{ID: id, Command: commandLine(flags.Args())})
+	if starting.Err() != nil && out.Process.ID != "" { // it may have begun
+		_ = k.Signal(ctx, id, procmgr.Terminate) // it may have ended
+		return starting.Err()
 	}
-	if ctx.Err() != nil && begun { // it was called off before it was known to run
-		_ = r.k.Signal(context.WithoutCancel(ctx), r.id, procmgr.Terminate) // it may have ended
+	if err != nil {
+		return err
 	}
-	return err
+	started()
+	if *detach {
+		fmt.Println(id)
+		return nil
+	}
+	go passOn(ctx, k, id, asked) // it ends with ctx
+	return attend(ctx, k, id)
 }
+
+// plain matches a word that a shell takes as it is.
+var plain = regexp.MustCompile(`^[a-zA-Z0-9@%+=:,./_-]+$`)
 
 // commandLine makes a shell's command line of words. One word is a command line;
 // several are a program and its arguments, and no shell changes them.
@@ -74,42 +85,21 @@ func commandLine(words []string) string {
 	}
 	quoted := make([]string, len(words))
 	for i, w := range words {
-		quoted[i] = word(w)
+		if quoted[i] = w; !plain.MatchString(w) {
+			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
 	}
 	return strings.Join(quoted, " ")
 }
 
-// A runner is one command that run has started.
-type runner struct {
-	k       *prockeep.Host
-	id      string
-	started chan struct{} // closed when the command runs
-}
-
-// start starts the command, and reports whether it may have begun.
-func (r *runner) start(ctx context.Context, line string) (begun bool, err error) {
-	out, err := r.k.Start(ctx, procmgr.StartRequest{ID: r.id, Command: line})
-	if err == nil {
-		close(r.started)
-	}
-	return out.Process.ID != "", err
-}
-
-// passOn passes signals on to the command. A signal that comes before it runs
-// calls it off.
-func (r *runner) passOn(ctx context.Context, cancel func(), asked <-chan os.Signal) {
+// passOn passes signals on to the command, until ctx ends.
+func passOn(ctx context.Context, k *prockeep.Host, id string, asked <-chan os.Signal) {
 	next := []procmgr.Signal{procmgr.Interrupt, procmgr.Terminate, procmgr.Kill}
 	for {
 		var sig os.Signal
 		select {
 		case sig = <-asked:
 		case <-ctx.Done():
-			return
-		}
-		select {
-		case <-r.started:
-		default:
-			cancel()
 			return
 		}
 		send := next[0]
@@ -119,7 +109,7 @@ func (r *runner) passOn(ctx context.Context, cancel func(), asked <-chan os.Sign
 		if sig == syscall.SIGTERM && send != procmgr.Kill {
 			send = procmgr.Terminate
 		}
-		if err := r.k.Signal(ctx, r.id, send); err != nil && !errors.Is(err, procmgr.ErrNotRunning) && ctx.Err() == nil {
+		if err := k.Signal(ctx, id, send); err != nil && !errors.Is(err, procmgr.ErrNotRunning) && ctx.Err() == nil {
 			fmt.Fprintln(os.Stderr, "toolprocd run:", err)
 		}
 	}
@@ -127,37 +117,36 @@ func (r *runner) passOn(ctx context.Context, cancel func(), asked <-chan os.Sign
 
 // attend prints the output of the command until it has ended, and returns its
 // exit code.
-func (r *runner) attend(ctx context.Context) error {
-	to := &printer{out: os.Stdout, terminal: isTerminal(os.Stdout)}
-	for c, err := range follow(ctx, r.k, r.id) {
+func attend(ctx context.Context, k *prockeep.Host, id string) error {
+	var now procmgr.Output
+	for c, err := range follow(ctx, k, id) {
 		if err != nil {
 			return err
 		}
-		if err := to.print(c); err != nil {
-			_ = r.k.Signal(ctx, r.id, procmgr.Terminate) // as SIGPIPE would have done
+		if err := printChunk(c); err != nil {
+			_ = k.Signal(ctx, id, procmgr.Terminate) // as SIGPIPE would have done
 			if noReader(err) {
 				return exit(codeNoReader)
 			}
 			return err
 		}
-		if c.Process.State != procmgr.Detached {
+		if c.Process.State == procmgr.Running {
 			continue
 		}
-		if now, err := r.look(ctx); err != nil || c.Next >= now.Next {
+		now, err = k.Output(ctx, id, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: 1}})
+		if err != nil {
+			return err
+		}
+		if c.Next >= now.Next {
 			break // what has stayed behind in the background is not waited for
 		}
 	}
-	to.end()
-	now, err := r.look(ctx)
-	if err != nil {
-		return err
-	}
 	p := now.Process
 	if p.State == procmgr.Detached {
-		fmt.Fprintf(os.Stderr, "toolprocd: something that the command has started goes on; toolprocd logs -f %s shows its output, toolprocd kill %[1]s ends it\n", r.id)
+		fmt.Fprintf(os.Stderr, "toolprocd: something that the command has started goes on; toolprocd logs -f %s shows its output, toolprocd kill %[1]s ends it\n", id)
 	}
 	if p.ExitCode == nil {
-		return xerrors.Errorf("it is not known how %s has ended", r.id)
+		return xerrors.Errorf("it is not known how %s has ended", id)
 	}
 	if *p.ExitCode == 0 {
 		return nil
@@ -168,7 +157,49 @@ func (r *runner) attend(ctx context.Context) error {
 	return exit(*p.ExitCode)
 }
 
-// look asks how the process is.
-func (r *runner) look(ctx context.Context) (procmgr.Output, error) {
-	return r.k.Output(ctx, r.id, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: 1}})
+// logs prints the output of a process, as much of it as is there, or to its end.
+func logs(flags *flag.FlagSet, args []string) error {
+	at, chat := placeFlags(flags), chatFlag(flags)
+	toEnd := flags.Bool("f", false, "go on until the process has exited; Ctrl-C ends only this")
+	words, err := parse(flags, args, 1, 1)
+	if err != nil {
+		return err
+	}
+	return at.use(func(ctx context.Context, k *prockeep.Host) error {
+		m, now, err := find(ctx, k, *chat, words[0])
+		if err != nil || !*toEnd && now.Next == 0 && now.Live == "" {
+			return err
+		}
+		for c, err := range follow(ctx, m, words[0]) {
+			last := !*toEnd && c.Next >= now.Next
+			if last {
+				c.Text += c.Live
+			}
+			if err == nil {
+				err = printChunk(c)
+			}
+			if err != nil || last {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// follow follows a process in large chunks, and saves calls if the process prints little
+// by little.
+func follow(ctx context.Context, m procmgr.Manager, id string) iter.Seq2[procmgr.Chunk, error] {
+	return procmgr.Follow(ctx, m, id, &procmgr.FollowOptions{Limit: 256 << 10, Every: 10 * time.Millisecond})
+}
+
+func printChunk(c procmgr.Chunk) error {
+	if c.Gap > 0 {
+		why := ""
+		if c.Process.LogError != "" {
+			why = "; the log: " + c.Process.LogError
+		}
+		fmt.Fprintf(os.Stderr, "toolprocd: %d bytes of the output are lost here%s\n", c.Gap, why)
+	}
+	_, err := io.WriteString(os.Stdout, c.Text)
+	return err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"flag"
+	"reflect"
 
 	"github.com/toolproc/toolproc/contrib/sandbox"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
@@ -10,8 +11,8 @@ import (
 
 // rules are the flags of a sandbox. The zero value asks for none.
 type rules struct {
-	policy                           sandbox.Policy
-	noNetwork, boundary, unixSockets bool
+	policy              sandbox.Policy
+	noNetwork, boundary bool
 }
 
 // ruleFlags adds the flags of a sandbox.
@@ -31,24 +32,21 @@ func ruleFlags(flags *flag.FlagSet) *rules {
 	paths("protect", "with -boundary: a `directory` below one of -write that they may not write all the same", &r.policy.Protect)
 	paths("hide", "with -boundary: a `directory` that they can neither read nor list, or a link to a file in one", &r.policy.Hide)
 	flags.BoolVar(&r.noNetwork, "no-network", false, "let commands reach no network, and write as -write says")
-	flags.BoolVar(&r.unixSockets, "unix-sockets", false, "with -boundary: let commands use Unix sockets, and see the system's directories, -read and -write alone")
+	flags.BoolVar(&r.policy.UnixSockets, "unix-sockets", false, "with -boundary: let commands use Unix sockets, and see the system's directories, -read and -write alone")
 	flags.BoolVar(&r.boundary, "boundary", false, "stop a command that wants to get out, too; it takes bubblewrap")
 	return &r
 }
 
 // asked reports whether the flags ask for a sandbox.
-func (r rules) asked() bool {
-	return len(r.policy.Write)+len(r.policy.Read)+len(r.policy.Protect)+len(r.policy.Hide) > 0 || r.noNetwork || r.boundary || r.unixSockets
-}
+func (r *rules) asked() bool { return !reflect.DeepEqual(*r, rules{}) }
 
 // open makes the sandbox that the flags ask for; it is nil if they ask for none. unbox
 // ends it.
-func (r rules) open() (box proclocal.Sandbox, unbox func() error, err error) {
+func (r *rules) open() (box proclocal.Sandbox, unbox func() error, err error) {
 	if !r.asked() {
 		return nil, func() error { return nil }, nil
 	}
 	p := r.policy
-	p.UnixSockets = r.unixSockets
 	if r.noNetwork {
 		p.Network = sandbox.NoNetwork
 	}

@@ -10,10 +10,12 @@ import (
 	"os"
 
 	"github.com/toolproc/toolproc/contrib/filetool/filehttp"
+	"github.com/toolproc/toolproc/contrib/filetool/procfile"
 	"github.com/toolproc/toolproc/contrib/procview"
 	"github.com/toolproc/toolproc/internal/service"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // serve serves on a port with TLS and a token, or on a socket that only its user
@@ -25,16 +27,9 @@ func serve(flags *flag.FlagSet, args []string) (err error) {
 		key       = flags.String("tls-key", "", "`file` with its key")
 		tokenFile = flags.String("token-file", "", "`file` with the token that clients need")
 		unix      = flags.String("unix", "", "`path` of a unix socket to serve on instead; it needs no token")
+		view      = flags.Bool("view", false, "serve a page for a person on this machine, too, and print its URL")
+		rules     = ruleFlags(flags)
 	)
-	view := ""
-	flags.BoolFunc("view", "serve a page for a person on this machine, too: its URL is printed; -view=`ADDRESS` of the loopback is where", func(address string) error {
-		if address == "true" { // the flag alone
-			address = "127.0.0.1:0"
-		}
-		view = address
-		return nil
-	})
-	rules := ruleFlags(flags)
 	if _, err := parse(flags, args, 0, 0); err != nil {
 		return err
 	}
@@ -68,24 +63,53 @@ func serve(flags *flag.FlagSet, args []string) (err error) {
 	defer func() { err = errors.Join(err, unbox()) }()
 	ctx, stop := untilAsked()
 	defer stop()
+	local, err := proclocal.New(&proclocal.Options{Sandbox: box, Logger: log})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, local.Close()) }()
+	opts.Context = ctx // when it ends, the waits are answered
+	handler, err := prochttp.NewHandler(local, &opts)
+	if err != nil {
+		return err
+	}
+	if *view {
+		page, err := procview.Serve(ctx, local, "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		defer page.Close()
+		fmt.Fprintln(os.Stderr, "the page is", page.URL)
+	}
+	fmt.Fprintln(os.Stderr, "listening on", listener.Addr())
 	var held *procmgr.SandboxRules
 	if box != nil {
 		all := box.Rules()
 		held = &all
 	}
 	files := filehttp.HandlerOptions{Token: opts.Token, Insecure: opts.Insecure, Hosts: opts.Hosts}
-	return service.RunBeside(ctx, "", box, opts, withFiles(held, files, func(ctx context.Context, handler http.Handler) error {
-		fmt.Fprintln(os.Stderr, "listening on", listener.Addr())
-		return service.On(listener, log)(ctx, handler)
-	}), func(ctx context.Context, host procmgr.Host) (func() error, error) {
-		if view == "" {
-			return func() error { return nil }, nil
-		}
-		page, err := procview.Serve(ctx, host, view)
+	return service.Unasked(ctx, withFiles(held, files, service.On(listener, log))(ctx, handler))
+}
+
+// withFiles is a server that serves the files of this machine beside the processes, to the
+// same callers. Relative paths begin in the current directory. The rules of a sandbox hold
+// for files as for commands; nil is none.
+func withFiles(rules *procmgr.SandboxRules, opts filehttp.HandlerOptions, serve service.Server) service.Server {
+	return func(ctx context.Context, processes http.Handler) (err error) {
+		local, err := procfile.NewLocal(&procfile.LocalOptions{Sandbox: rules})
 		if err != nil {
-			return nil, err
+			return err
 		}
-		fmt.Fprintln(os.Stderr, "the page is", page.URL)
-		return page.Close, nil
-	})
+		defer func() { err = errors.Join(err, local.Close()) }()
+		files, err := filehttp.NewHandler(local, &opts)
+		if err != nil {
+			return err
+		}
+		mux := http.NewServeMux()
+		mux.Handle("/", processes)
+		for _, path := range []string{"/read", "/write", "/edit"} {
+			mux.Handle(path, files)
+		}
+		return serve(ctx, mux)
+	}
 }

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"log/slog"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/toolproc/toolproc/contrib/filetool/filehttp"
 	"github.com/toolproc/toolproc/internal/service"
@@ -34,7 +31,7 @@ func stdio(flags *flag.FlagSet, args []string) (err error) {
 	ctx, stop := untilAsked()
 	defer stop()
 	open := filehttp.HandlerOptions{Insecure: true}
-	k, err := at.open(ctx, warnings(), *rules, false)
+	k, err := at.open(ctx, warnings(), rules, false)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported) && !rules.asked():
 		return service.Run(ctx, "", prochttp.HandlerOptions{Insecure: true, Logger: warnings()}, withFiles(nil, open, prochttp.ServeStdio))
@@ -55,7 +52,12 @@ func warnings() *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
-// untilAsked returns a context that ends when a signal asks this program to end.
-func untilAsked() (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+// isTerminal reports whether a person is at the other end of a file.
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, null)
 }

@@ -18,7 +18,6 @@ import (
 
 	"golang.org/x/xerrors"
 
-	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
@@ -30,15 +29,8 @@ type Server func(ctx context.Context, handler http.Handler) error
 // Run runs commands for the clients of a server until the server ends. No process that
 // it has started outlives it. Commands run in dir, or in the current directory if dir
 // is "". The end of ctx is no error.
-func Run(ctx context.Context, dir string, opts prochttp.HandlerOptions, serve Server) error {
-	return RunBeside(ctx, dir, nil, opts, serve, func(context.Context, procmgr.Host) (func() error, error) { return func() error { return nil }, nil })
-}
-
-// RunBeside is Run with something beside it that uses the manager, such as a page. It
-// begins before the server and is stopped after it. A box that is not nil holds commands
-// to its rules.
-func RunBeside(ctx context.Context, dir string, box proclocal.Sandbox, opts prochttp.HandlerOptions, serve Server, beside func(context.Context, procmgr.Host) (stop func() error, err error)) (err error) {
-	local, err := proclocal.New(&proclocal.Options{WorkDir: dir, Sandbox: box, Logger: opts.Logger})
+func Run(ctx context.Context, dir string, opts prochttp.HandlerOptions, serve Server) (err error) {
+	local, err := proclocal.New(&proclocal.Options{WorkDir: dir, Logger: opts.Logger})
 	if err != nil {
 		return err
 	}
@@ -50,11 +42,6 @@ func RunBeside(ctx context.Context, dir string, box proclocal.Sandbox, opts proc
 	if err != nil {
 		return err
 	}
-	stop, err := beside(ctx, local)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, stop()) }()
 	return Unasked(ctx, serve(ctx, handler))
 }
 
