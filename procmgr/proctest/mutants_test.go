@@ -31,7 +31,7 @@ var mutants = []mutant{
 		if p.ExitCode != nil {
 			*p.ExitCode = 0
 		}
-	}), "signal/a handler's exit code; concurrent/many processes; start/wait ends at the exit"},
+	}), "signal/a handler's exit code; concurrent/many processes; start/exit code"},
 	{"forgets the signal", process(func(p *procmgr.Process) { p.Signal = "" }), "start/death by a signal; signal/ends what is stopped; detached/exit code"},
 	{"takes exit codes for signals", process(func(p *procmgr.Process) {
 		if p.ExitCode != nil && *p.ExitCode == 137 {
@@ -47,7 +47,7 @@ var mutants = []mutant{
 		p.StartedAt = p.StartedAt.Add(-10 * time.Minute)
 		p.Elapsed = time.Since(p.StartedAt)
 	}), "start/elapsed"},
-	{"loses the label", process(func(p *procmgr.Process) { p.Background = false }), "start/background is a label"},
+	{"loses the label", process(func(p *procmgr.Process) { p.Background = false }), "start/fields"},
 	{"folds the case of IDs", process(func(p *procmgr.Process) { p.ID = strings.ToLower(p.ID) }), "start/IDs of the caller"},
 	{"trims commands", process(func(p *procmgr.Process) { p.Command = strings.TrimSpace(p.Command) }), "command/exactly as given"},
 	{"does not tell the directory", process(func(p *procmgr.Process) { p.WorkDir = "" }), "directory/by default; directory/asked for"},
@@ -56,7 +56,7 @@ var mutants = []mutant{
 		if p.State == procmgr.Detached {
 			p.State = procmgr.Exited
 		}
-	}), "detached/wait ends; detached/without the output; detached/output is still collected; detached/output read meanwhile; detached/listed; detached/exit code"},
+	}), "detached/wait ends; detached/output is still collected; detached/output read meanwhile; detached/listed; detached/exit code"},
 	{"does not know who ended it", process(func(p *procmgr.Process) { p.EndedBy = procmgr.CauseSignal }), "signal/terminate reaches the whole tree"},
 	{"takes the exit code of what was left", process(func(p *procmgr.Process) {
 		if p.State == procmgr.Exited && p.EndedBy == procmgr.CauseRequest {
@@ -87,7 +87,7 @@ var mutants = []mutant{
 		if req.Wait > 0 && out.Process.State == procmgr.Running {
 			_ = m.Signal(context.Background(), out.Process.ID, procmgr.Kill)
 		}
-	}), "start/wait ends at the time; start/context ends during the wait; start/deadline during the wait"},
+	}), "start/wait ends at the time; start/context ends during the wait"},
 	{"ties the process to the context", start(func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
 		req.ID = cmp.Or(req.ID, procmgr.NewID())
 		stop := context.AfterFunc(ctx, func() { _ = m.Signal(context.Background(), req.ID, procmgr.Kill) })
@@ -135,7 +135,7 @@ var mutants = []mutant{
 	}), "once/attach while it runs; once/attach after the exit; once/eight at the same instant; once/labels do not count; once/of the host itself; list/attached once"},
 	{"says that it attached always", output(func(out *procmgr.Output, _ procmgr.OutputRequest) { out.Attached = true }), "start/exit code; once/another ID runs again; chat/odd names"},
 	{"does not say that it attached", output(func(out *procmgr.Output, _ procmgr.OutputRequest) { out.Attached = false }), "once/attach while it runs; once/eight at the same instant"},
-	{"takes every start for an old one", starting(func(req *procmgr.StartRequest) { req.Age = math.MaxInt64 }), "age/none; age/less than the host's"},
+	{"takes every start for an old one", starting(func(req *procmgr.StartRequest) { req.Age = math.MaxInt64 }), "age/less than the host's"},
 	{"never starts what is asked for again", starting(func(req *procmgr.StartRequest) { req.Age *= math.MaxInt32 }), "age/less than the host's"},
 	{"starts what is asked for again", starting(func(req *procmgr.StartRequest) { req.Age = 0 }), "age/more than the host's; age/of a forgotten ID"},
 	{"refuses what is old and known", start(func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
@@ -232,7 +232,7 @@ var mutants = []mutant{
 		if id, ok := req.Env["TOOLPROC_PROCESS_ID"]; ok {
 			req.Command = "TOOLPROC_PROCESS_ID=" + id + "\n" + req.Command
 		}
-	}), "environment/marks are true"},
+	}), "environment/marks"},
 	{"lets labels count", fault{of: func(_ procmgr.Host, labels *sync.Map) fault {
 		return start(func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
 			if label, used := labels.LoadOrStore(req.ID, req.Background); req.ID != "" && used && label != req.Background {
@@ -287,12 +287,12 @@ var mutants = []mutant{
 		if out.Process.State != procmgr.Exited {
 			out.Text = ""
 		}
-	}), "output/while it runs; output/reading consumes nothing; until/what arrives later"},
+	}), "output/reading consumes nothing; until/what arrives later"},
 	{"has cut everything", output(func(out *procmgr.Output, _ procmgr.OutputRequest) {
 		if out.Truncated == nil {
 			out.Truncated = &headtail.Truncation{Strategy: "head_tail"}
 		}
-	}), "output/nothing printed; limit/what fits is whole; limit/lines"},
+	}), "start/exit code; limit/what fits is whole; limit/lines"},
 	{"does not say what is missing", output(func(out *procmgr.Output, _ procmgr.OutputRequest) { out.Truncated = nil }), "limit/by default; limit/as asked; limit/lines; limit/from an offset"},
 	{"does not say where something is missing", output(func(out *procmgr.Output, _ procmgr.OutputRequest) {
 		if out.Truncated != nil {
@@ -364,7 +364,7 @@ var mutants = []mutant{
 			_ = m.Signal(context.Background(), id, procmgr.Kill)
 		}
 		return out, err
-	}), "wait/ends at the time; wait/context ended before"},
+	}), "wait/ends at the time"},
 	{"waits two seconds at most", reading(func(req *procmgr.OutputRequest) { req.Wait = min(req.Wait+time.Second, 2*time.Second) }), "wait/the longest"}, // the wait has become negative
 	{"sees what is new alone", matches(func(out *procmgr.Output, req procmgr.OutputRequest) bool { return out.Matched && req.Wait > 0 }), "until/what is there already"},
 	{"takes the text for one line", matches(func(out *procmgr.Output, req procmgr.OutputRequest) bool {
@@ -390,7 +390,7 @@ var mutants = []mutant{
 		if out.Process.State == procmgr.Detached {
 			_ = m.Signal(ctx, out.Process.ID, procmgr.Kill)
 		}
-	}), "detached/without the output; detached/listed"},
+	}), "detached/wait ends; detached/listed"},
 	{"does not say what it has found", search(func(out *procmgr.Output, _ procmgr.OutputRequest) { out.MatchedLine = "" }), "search/the line that matched"},
 	{"counts from the page", search(func(out *procmgr.Output, req procmgr.OutputRequest) { out.MatchedAt -= req.From }), "search/the line that matched"},
 	{"quotes long lines whole", search(func(out *procmgr.Output, _ procmgr.OutputRequest) {
@@ -504,7 +504,7 @@ var mutants = []mutant{
 			return r
 		}, strings.ToValidUTF8(id, ""))
 		return cmp.Or(id[:min(len(id), 256)], "nobody")
-	}}, "chat/empty; chat/control characters; chat/not UTF-8; chat/too long"},
+	}}, "chat/refused"},
 	{"does for chats what the host can", fault{of: func(h procmgr.Host, _ *sync.Map) fault {
 		return read(func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 			out, err := m.Output(ctx, id, req)
@@ -602,7 +602,7 @@ var mutants = []mutant{
 		return out, err
 	}), "input/writes"},
 	{"takes other data for the same", wrong(procmgr.ErrConflict, nil), "input/another key's data"},
-	{"takes everything that is invalid", wrong(procmgr.ErrInvalid, nil), "input/close; input/no stdin; start/refuses; until/refuses; signal/refuses; chat/too long"},
+	{"takes everything that is invalid", wrong(procmgr.ErrInvalid, nil), "input/close; input/no stdin; start/refuses; until/refuses; signal/refuses; chat/refused"},
 	{"writes in pieces", input(func(ctx context.Context, m procmgr.Manager, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
 		written := 0
 		for data := range slices.Chunk(req.Data, 1000) {
@@ -665,7 +665,7 @@ var slowMutants = []mutant{
 		return m.Start(context.WithoutCancel(ctx), req)
 	}).and(read(func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 		return m.Output(context.WithoutCancel(ctx), id, req)
-	})), "start/context ends during the wait; start/deadline during the wait; wait/context ends; wait/context ended before"},
+	})), "start/context ends during the wait; wait/context ends"},
 	{"waits out a reader's time at the end", read(func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 		began := time.Now()
 		out, err := m.Output(ctx, id, req)
@@ -681,7 +681,7 @@ var slowMutants = []mutant{
 			rest(ctx, req.Wait, began)
 		}
 		return out, err
-	}), "until/what arrives later; output/while it runs"},
+	}), "until/what arrives later"},
 	{"looks at what is kept", read(func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 		if req.Until != "" && req.From > 0 {
 			_, _ = m.Output(ctx, id, procmgr.OutputRequest{Wait: req.Wait})
@@ -721,7 +721,7 @@ var slowMutants = []mutant{
 			out, err = m.Output(ctx, id, req)
 		}
 		return out, err
-	})), "detached/wait ends; detached/without the output; detached/output read meanwhile"},
+	})), "detached/wait ends; detached/output read meanwhile"},
 	{"is detached for ever", process(func(p *procmgr.Process) {
 		if p.State == procmgr.Exited && strings.Contains(p.Command, "&") {
 			p.State, p.ExitedAt = procmgr.Detached, time.Time{}

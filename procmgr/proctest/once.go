@@ -227,11 +227,6 @@ func (v *view) conflicts(base procmgr.StartRequest) {
 const before = 100 * 365 * 24 * time.Hour
 
 var ageCases = []testCase{
-	{"none", "with Age 0, Start runs the command of an unused ID", func(_ *check, m *view) {
-		req, runs := m.counted("echo done")
-		m.runAs(req)
-		runs(1, "a Start with Age 0")
-	}},
 	{"less than the host's", "Start runs the command of an unused ID if the host has been up for all of its Age", func(_ *check, m *view) {
 		req, runs := m.counted("echo done")
 		req.Age = 1

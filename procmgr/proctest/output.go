@@ -82,25 +82,6 @@ var outputCases = []testCase{
 			}
 		}
 	}},
-	{"while it runs", "Output without a wait returns at once, with all output so far", func(c *check, m *view) {
-		p, want := m.puppet(), ""
-		for i := range 3 {
-			line := fmt.Sprintf("line %d", i)
-			p.tell("echo " + line)
-			m.until(p.id, p.end, "^"+line+"$")
-			want += line + "\n"
-			now := m.read(p.id, procmgr.OutputRequest{From: p.end})
-			if now.Text != want || now.Next != p.end+int64(len(want)) || now.Process.State != procmgr.Running {
-				c.errorf("%q was printed so far, and Output says %q, Next %d bytes further, state %q", want, now.Text, now.Next-p.end, now.Process.State)
-			}
-		}
-	}},
-	{"nothing printed", "if a command prints nothing, its output is empty and nothing is missing", func(c *check, m *view) {
-		id := m.run("true").Process.ID
-		for _, limit := range []headtail.Limits{{}, {Bytes: 1}, {Bytes: -1, Line: -1}} {
-			c.printed(m.read(id, procmgr.OutputRequest{Limit: limit}), "", 0)
-		}
-	}},
 	{"highlights", "Highlight asks for lines that tell of trouble in what Text leaves out, the first of each kind with the number of the others, the gravest first, and takes their room from Text. A host without a log has none", outputHighlights},
 	{"changes", "Against asks for the changes from the output of another process of the chat, once both have ended: Same, or the lines that were added and removed, counted and as hunks; or there are none, since the manager cannot tell", outputChanges},
 	{"changes but for times", "Changes takes a date at the beginning of a line as equal if it moved with the starts, and the duration of a test if it hardly moved: Times counts those lines", outputChangesOfTimes},

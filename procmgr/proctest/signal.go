@@ -184,23 +184,16 @@ var lifetimeCases = []testCase{
 }
 
 var detachedCases = []testCase{
-	{"wait ends", "if the shell exits and children of it live on, the process is detached: a wait ends, the exit code is known, and nothing is killed", func(c *check, m *view) {
+	{"wait ends", "if the shell exits and children of it live on, the process is detached, even if none of them holds its output: a wait ends, the exit code is known, and nothing is killed", func(c *check, m *view) {
 		life := m.lifeline()
-		for _, leaves := range []string{"sleep 600 &", "(sleep 600 &);", "sh -c 'sleep 600 & exit 0';"} {
+		for _, leaves := range []string{"sleep 600 &", "(sleep 600 &);", "sh -c 'sleep 600 & exit 0';", "sleep 600 >/dev/null 2>&1 &"} {
 			out := m.start(procmgr.StartRequest{Command: life.hold() + leaves + " echo left; exit 3", Wait: c.long})
 			c.detached(out.Process, "3")
 			c.text(out, "left\n")
+			c.detached(m.look(out.Process.ID).Process, "3")
 		}
 		life.watch()
 		life.holds("the children that the shells had left behind")
-	}},
-	{"without the output", "a process is detached even if none of the children that live on holds its output", func(c *check, m *view) {
-		life := m.lifeline()
-		out := m.start(procmgr.StartRequest{Command: life.hold() + "sleep 600 >/dev/null 2>&1 & exit 3", Wait: c.long})
-		c.detached(out.Process, "3")
-		life.watch()
-		life.holds("the children that the shell had left behind")
-		c.detached(m.look(out.Process.ID).Process, "3")
 	}},
 	{"output is still collected", "after the shell has exited, the output of its children is still collected", func(c *check, m *view) {
 		p := m.detachedPuppet("0")

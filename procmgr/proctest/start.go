@@ -3,7 +3,6 @@ package proctest
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -68,24 +67,8 @@ var startCases = []testCase{
 		}
 		m.lives(out.Process.ID, "after the wait of its Start was over")
 	}},
-	{"wait ends at the exit", "Start's wait ends when the command does", func(c *check, m *view) {
-		c.result(m.start(procmgr.StartRequest{Command: "echo done; exit 4", Wait: c.long}), 4, "done\n")
-	}},
 	{"outlives its context", "the process outlives the call that started it: ctx bounds the call alone", startOutlives},
-	{"context ends during the wait", "ctx bounds the call: if it ends, Start returns its error and the ID of the process, and the process lives on", func(c *check, _ *view) {
-		ctx, cancel := context.WithCancel(c.ctx)
-		defer cancel()
-		startBounded(ctx, c, cancel, context.Canceled)
-	}},
-	{"deadline during the wait", "ctx bounds the call: if it ends, Start returns its error and the ID of the process, and the process lives on", func(c *check, _ *view) {
-		// If the start itself takes longer than d, the process may not have begun.
-		// So another attempt gets more time.
-		for d, ok := 200*time.Millisecond, false; !ok && d < c.long; d *= 4 {
-			ctx, cancel := context.WithTimeout(c.ctx, d)
-			ok = startBounded(ctx, c, func() {}, context.DeadlineExceeded)
-			cancel()
-		}
-	}},
+	{"context ends during the wait", "ctx bounds the call: if it ends, Start returns its error and the ID of the process, and the process lives on", startBounded},
 	{"context ended before", "Start returns the error of a ctx that has ended; if it returns no ID, it ran nothing and the ID is unused", func(c *check, m *view) {
 		ctx, cancel := context.WithCancel(c.ctx)
 		cancel()
@@ -120,15 +103,6 @@ var startCases = []testCase{
 	}},
 	{"fields", "Start, Output and List say the same of a process, and it fits the state of the process", startFields},
 	{"elapsed", "Elapsed grows while the process lives, stays once it has exited, and is no difference of two machines' clocks", startElapsed},
-	{"background is a label", "Background changes nothing but the label", func(c *check, m *view) {
-		for _, background := range []bool{false, true} {
-			out := m.runAs(procmgr.StartRequest{Command: "echo here; exit 2", Background: background})
-			c.result(out, 2, "here\n")
-			if out.Process.Background != background {
-				c.errorf("Start with Background %v returned a process with Background %v", background, out.Process.Background)
-			}
-		}
-	}},
 }
 
 func startExitCode(c *check, m *view) {
@@ -168,11 +142,9 @@ func startOutlives(c *check, m *view) {
 	(&puppet{view: m, id: id, in: in}).exits("echo alive; exit 5", "alive\n", 5)
 }
 
-// startBounded starts a command without an end and waits for it with ctx. Once
-// the command runs, stop ends ctx. It reports whether the command ran by then.
-func startBounded(ctx context.Context, c *check, stop func(), want error) bool {
-	c.Helper()
-	m := c.chat(c.id())
+func startBounded(c *check, m *view) {
+	ctx, cancel := context.WithCancel(c.ctx)
+	defer cancel()
 	var out procmgr.Output
 	var err error
 	done := make(chan struct{})
@@ -180,27 +152,14 @@ func startBounded(ctx context.Context, c *check, stop func(), want error) bool {
 		defer close(done)
 		out, err = m.tryStartIn(ctx, procmgr.StartRequest{Command: "exec sleep 600", Wait: c.long})
 	}()
-	ran := false
-	c.eventually("that List has the process, or that its Start has returned", func() bool {
-		ran = len(m.list()) > 0
-		select {
-		case <-done:
-			return true
-		default:
-			return ran
-		}
-	})
-	stop()
+	c.eventually("that List has the process", func() bool { return len(m.list()) > 0 })
+	cancel()
 	<-done
-	if !ran && errors.Is(err, want) {
-		return false // an ID says here only that it may have begun
-	}
-	c.is(err, want, "Start whose ctx ended during its wait")
+	c.is(err, context.Canceled, "Start whose ctx ended during its wait")
 	if out.Process.ID == "" {
 		c.fatalf("Start whose ctx ended during its wait returned no ID for the process that it had begun")
 	}
 	m.lives(out.Process.ID, "after the ctx of its Start had ended")
-	return true
 }
 
 func startRefuses(c *check, m *view) {
@@ -481,24 +440,18 @@ var environmentCases = []testCase{
 		c.text(m.runAs(procmgr.StartRequest{Command: command, Env: map[string]string{"OF_ANOTHER_REQUEST": "set"}}), "set\n")
 		c.text(m.run(command), "unset\n")
 	}},
-	{"marks", "children see TOOLPROC=1 and TOOLPROC_PROCESS_ID, and, only if they belong to a chat, TOOLPROC_CHAT_ID", func(c *check, m *view) {
-		c.marked(m, printMarks, nil)
-		c.marked(c.own(), printMarks, nil)
-		c.marked(c.own(), "sh -c '"+printMarks+"'", nil)
-	}},
-	{"marks are true", "a request cannot replace the variables that tell children their process and chat", func(c *check, m *view) {
+	{"marks", "children see TOOLPROC=1 and TOOLPROC_PROCESS_ID, and, only if they belong to a chat, TOOLPROC_CHAT_ID; a request cannot replace them", func(c *check, m *view) {
 		forged := map[string]string{"TOOLPROC": "forged", "TOOLPROC_PROCESS_ID": "forged", "TOOLPROC_CHAT_ID": "forged"}
-		c.marked(m, printMarks, forged)
-		c.marked(c.own(), printMarks, forged)
+		for _, v := range []*view{m, c.own()} {
+			for _, command := range []string{printMarks, "sh -c '" + printMarks + "'"} {
+				for _, env := range []map[string]string{nil, forged} {
+					out := v.runAs(procmgr.StartRequest{Command: command, Env: env})
+					c.text(out, fmt.Sprintf("1 %s %s\n", out.Process.ID, cmp.Or(v.chat, "unset")))
+				}
+			}
+		}
 	}},
 	{"secrets", "if the value of a variable of the request is masked, Output.Redacted has its name, and the value stands in no output and is found by no search; if nothing is masked, Redacted is empty", environmentSecrets},
-}
-
-// marked fails if a command that prints its marks has not its own.
-func (c *check) marked(m *view, command string, env map[string]string) {
-	c.Helper()
-	out := m.runAs(procmgr.StartRequest{Command: command, Env: env})
-	c.text(out, fmt.Sprintf("1 %s %s\n", out.Process.ID, cmp.Or(m.chat, "unset")))
 }
 
 func environmentSecrets(c *check, m *view) {
