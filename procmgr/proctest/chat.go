@@ -36,14 +36,11 @@ var listCases = []testCase{
 		}
 		ours := slices.DeleteFunc(c.host.list(), func(p procmgr.Process) bool { // the host may have other users
 			chat, ours := want[p.ID]
-			if ours && p.ChatID != chat {
-				c.errorf("a process of the chat %q is listed as one of %q", chat, p.ChatID)
-			}
+			c.errorIf(ours && p.ChatID != chat, "a process of the chat %q is listed as one of %q", chat, p.ChatID)
 			return !ours
 		})
-		if !slices.Equal(ids(ours), order) {
-			c.errorf("processes of several chats were started, the newest first, as %q, and the host's List has %q", order, ids(ours))
-		}
+		c.errorIf(!slices.Equal(ids(ours), order),
+			"processes of several chats were started, the newest first, as %q, and the host's List has %q", order, ids(ours))
 		for id, chat := range want {
 			if p := c.host.look(id).Process; p.ChatID != chat {
 				c.errorf("a process of the chat %q is one of %q to the host's Output", chat, p.ChatID)
@@ -161,9 +158,8 @@ func chatNames(c *check, _ *view) {
 	id := c.id()
 	for _, name := range names {
 		out, err := c.chatNamed(name).tryStart(procmgr.StartRequest{ID: id, Command: `printf '%s' "$TOOLPROC_CHAT_ID"`, Wait: c.long})
-		if err != nil || out.Attached || out.Text != name || out.Process.ChatID != name {
-			c.errorf("the chat is %q; its first process sees %q, Attached is %v, ChatID %q, the result %s", name, out.Text, out.Attached, out.Process.ChatID, told(err))
-		}
+		c.errorIf(err != nil || out.Attached || out.Text != name || out.Process.ChatID != name,
+			"the chat is %q; its first process sees %q, Attached is %v, ChatID %q, the result %s", name, out.Text, out.Attached, out.Process.ChatID, told(err))
 	}
 	for _, name := range names {
 		m := c.chatNamed(name)
@@ -182,9 +178,7 @@ func chatRefused(c *check, _ *view) {
 	file, id := own.dir()+"/runs", own.sleeper()
 	for _, name := range []string{"", "a\nb", "a\r\nb", "a\x00b", "a\tb", "a\x7fb", "a\u0085b", "a\xffb", strings.Repeat("x", 257), strings.Repeat("x", 100_000)} {
 		m, called := c.chatNamed(name), fmt.Sprintf("in the chat %.20q", name)
-		if m.m == nil {
-			c.fatalf("Chat(%.20q) returned nil, and no Manager to answer", name)
-		}
+		c.fatalIf(m.m == nil, "Chat(%.20q) returned nil, and no Manager to answer", name)
 		for _, req := range []procmgr.StartRequest{{Command: "echo ran >>" + quote(file), Wait: c.long}, {ID: id, Command: sleeps}} {
 			out, err := m.tryStart(req)
 			c.refused(out, err, procmgr.ErrInvalid, "Start %s", called)
@@ -193,17 +187,14 @@ func chatRefused(c *check, _ *view) {
 		c.is(err, procmgr.ErrInvalid, "Output %s", called)
 		page, err := m.tryList(procmgr.ListRequest{})
 		c.is(err, procmgr.ErrInvalid, "List %s", called)
-		if out.Text != "" || len(page.Processes) > 0 {
-			c.errorf("Output and List %s returned %q and %d processes", called, out.Text, len(page.Processes))
-		}
+		c.errorIf(out.Text != "" || len(page.Processes) > 0,
+			"Output and List %s returned %q and %d processes", called, out.Text, len(page.Processes))
 		for _, sig := range signals {
 			c.is(m.trySignal(id, sig), procmgr.ErrInvalid, "%s %s", sig, called)
 		}
 		own.runs(id, "after a chat without a usable ID has sent it signals")
 	}
-	if own.file(file) != "" {
-		c.errorf("Start in a chat without a usable ID ran its command")
-	}
+	c.errorIf(own.file(file) != "", "Start in a chat without a usable ID ran its command")
 }
 
 var isolationCases = []testCase{
@@ -245,9 +236,8 @@ func isolated(c *check, m, owner *view) {
 		for _, req := range []procmgr.OutputRequest{{}, {Wait: time.Millisecond}, {Until: "."}} {
 			out, err := m.tryRead(id, req)
 			c.is(err, procmgr.ErrNotFound, "Output of a process that the chat did not start")
-			if out.Text != "" || out.Process.Command != "" {
-				c.errorf("Output of a process that the chat did not start returned %q: %q", out.Process.Command, out.Text)
-			}
+			c.errorIf(out.Text != "" || out.Process.Command != "",
+				"Output of a process that the chat did not start returned %q: %q", out.Process.Command, out.Text)
 		}
 		for _, sig := range signals {
 			c.is(m.trySignal(id, sig), procmgr.ErrNotFound, "%s of a process that the chat did not start", sig)
@@ -291,9 +281,7 @@ func isolatedSameID(c *check, m *view) {
 			command = "echo ready" // no other Manager reaches this one
 		}
 		out, err := v.tryStart(procmgr.StartRequest{ID: id, Command: command})
-		if err != nil {
-			c.fatalf("Start with an ID that another chat has used failed: %s", told(err))
-		}
+		c.fatalIf(err != nil, "Start with an ID that another chat has used failed: %s", told(err))
 		if p := out.Process; out.Attached || pids[p.PID] != nil || p.ID != id || p.ChatID != v.chat {
 			c.errorf("Start with the ID %q in the chat %q returned the process %q of the chat %q, PID %d, Attached %v", id, v.chat, p.ID, p.ChatID, p.PID, out.Attached)
 		}
@@ -328,22 +316,19 @@ func concurrentCaller(c *check, m *view, word string) {
 	}
 	id := out.Process.ID
 	out, err = m.tryRead(id, procmgr.OutputRequest{Until: "^" + word + "$", Wait: c.long})
-	if err != nil || !out.Matched || out.Text != word+"\n" || out.Process.ID != id {
-		c.errorf("one of many processes printed %q, and Output returned %q of %q, Matched %v, the result %s", word+"\n", out.Text, out.Process.ID, out.Matched, told(err))
-	}
+	c.errorIf(err != nil || !out.Matched || out.Text != word+"\n" || out.Process.ID != id,
+		"one of many processes printed %q, and Output returned %q of %q, Matched %v, the result %s", word+"\n", out.Text, out.Process.ID, out.Matched, told(err))
 	page, err := m.tryList(procmgr.ListRequest{})
 	at := slices.IndexFunc(page.Processes, func(p procmgr.Process) bool { return p.ID == id && p.State == procmgr.Running })
 	foreign := slices.ContainsFunc(page.Processes, func(p procmgr.Process) bool { return p.ChatID != m.chat })
-	if err != nil || at < 0 || foreign {
-		c.errorf("one of many Lists at once lacks the process that was started before, or has one of another chat; the result is %s: %+v", told(err), page.Processes)
-	}
+	c.errorIf(err != nil || at < 0 || foreign,
+		"one of many Lists at once lacks the process that was started before, or has one of another chat; the result is %s: %+v", told(err), page.Processes)
 	if err := m.trySignal(id, procmgr.Kill); err != nil {
 		c.errorf("one of many Kills at once failed: %s", told(err))
 	}
 	out, err = m.tryRead(id, procmgr.OutputRequest{})
-	if err != nil || out.Process.State != procmgr.Exited || out.Process.EndedBy != procmgr.CauseRequest {
-		c.errorf("one of many processes was killed, and is %q, ended by %q, the result %s", out.Process.State, out.Process.EndedBy, told(err))
-	}
+	c.errorIf(err != nil || out.Process.State != procmgr.Exited || out.Process.EndedBy != procmgr.CauseRequest,
+		"one of many processes was killed, and is %q, ended by %q, the result %s", out.Process.State, out.Process.EndedBy, told(err))
 }
 
 func concurrentProcesses(c *check, m *view) {
@@ -354,15 +339,11 @@ func concurrentProcesses(c *check, m *view) {
 	for i := range all {
 		// All of them end when the FIFO has had a writer and then has none.
 		p := m.start(procmgr.StartRequest{Command: fmt.Sprintf("cat %s; echo %d; exit %d", quote(in), i, i)}).Process
-		if p.State != procmgr.Running || pids[p.PID] {
-			c.errorf("one of %d processes that run at once is %q, PID %d", n, p.State, p.PID)
-		}
+		c.errorIf(p.State != procmgr.Running || pids[p.PID], "one of %d processes that run at once is %q, PID %d", n, p.State, p.PID)
 		all[i], pids[p.PID] = p.ID, true
 	}
 	for _, p := range m.list() {
-		if strings.HasPrefix(p.Command, "cat ") && p.State != procmgr.Running {
-			c.errorf("one of %d processes that run at once is %q", n, p.State)
-		}
+		c.errorIf(strings.HasPrefix(p.Command, "cat ") && p.State != procmgr.Running, "one of %d processes that run at once is %q", n, p.State)
 	}
 	// Writers come and go until every reader has seen one.
 	m.start(procmgr.StartRequest{Command: "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); : >" + quote(in) + "; sleep 0.01; done"})
@@ -375,9 +356,7 @@ func concurrentOwned(c *check, m *view) {
 	env := map[string]string{"A": "1"}
 	req := procmgr.StartRequest{ID: c.id(), Command: "printf 0123456789; exit 3", Env: env, Wait: c.long}
 	first := m.start(req)
-	if !maps.Equal(env, map[string]string{"A": "1"}) {
-		c.errorf("Start has changed the Env of its request to %v", env)
-	}
+	c.errorIf(!maps.Equal(env, map[string]string{"A": "1"}), "Start has changed the Env of its request to %v", env)
 	env["A"] = "2" // the caller may change it now: the process was started with 1
 	spoiled := func(by string, p *procmgr.Process) {
 		c.Helper()
@@ -393,17 +372,14 @@ func concurrentOwned(c *check, m *view) {
 		c.cut(out, 5, "", "56789", 10)
 		*out.Truncated = headtail.Truncation{}
 		page := m.list()
-		if len(page) != 1 {
-			c.fatalf("List has %d processes of a chat that has started one", len(page))
-		}
+		c.fatalIf(len(page) != 1, "List has %d processes of a chat that has started one", len(page))
 		spoiled("List", &page[0])
 	}
 	_, err := m.tryStart(req)
 	c.is(err, procmgr.ErrConflict, "Start with a used ID and a changed map")
 	env["A"] = "1"
 	again, err := m.tryStart(req)
-	if errors.Is(err, procmgr.ErrConflict) {
-		c.fatalf("the caller has changed the map of a Start that had returned, and a Start with the same request is a conflict: %v", err)
-	}
+	c.fatalIf(errors.Is(err, procmgr.ErrConflict),
+		"the caller has changed the map of a Start that had returned, and a Start with the same request is a conflict: %v", err)
 	spoiled("a Start that attaches", &again.Process)
 }

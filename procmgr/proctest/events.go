@@ -49,9 +49,7 @@ var eventsCases = []testCase{
 		want := m.life()
 		for _, cursor := range []string{"garbled", "\x00\xff&?%", strings.Repeat("x", 10<<10)} {
 			page := m.events(procmgr.EventsRequest{After: cursor, Wait: c.long})
-			if !page.Gap {
-				c.errorf("no host has given the cursor %s, and Gap is false", excerpt(cursor))
-			}
+			c.errorIf(!page.Gap, "no host has given the cursor %s, and Gap is false", excerpt(cursor))
 			page.Gap = false
 			c.tells("with a gap", page, want...)
 			c.tells("after a gap", m.events(procmgr.EventsRequest{After: page.Next}))
@@ -74,9 +72,7 @@ func telling(run func(c *check, m *view)) func(c *check, m *view) {
 func (v *view) tellsEvents() bool {
 	v.c.Helper()
 	_, err := v.tryEvents(v.c.ctx, procmgr.EventsRequest{Limit: -1})
-	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		v.c.fatalf("Events failed: %s", told(err))
-	}
+	v.c.fatalIf(err != nil && !errors.Is(err, errors.ErrUnsupported), "Events failed: %s", told(err))
 	return err == nil
 }
 
@@ -87,12 +83,8 @@ func (v *view) tryEvents(ctx context.Context, req procmgr.EventsRequest) (procmg
 func (v *view) events(req procmgr.EventsRequest) procmgr.EventPage {
 	v.c.Helper()
 	page, err := v.tryEvents(v.c.ctx, req)
-	if err != nil {
-		v.c.fatalf("Events with the request %+v failed: %s", req, told(err))
-	}
-	if page.Next == "" || len(page.Next) > 4<<10 {
-		v.c.errorf("the Next of a page of events has %d bytes, not 1 to 4,096", len(page.Next))
-	}
+	v.c.fatalIf(err != nil, "Events with the request %+v failed: %s", req, told(err))
+	v.c.errorIf(page.Next == "" || len(page.Next) > 4<<10, "the Next of a page of events has %d bytes, not 1 to 4,096", len(page.Next))
 	return page
 }
 
@@ -118,9 +110,7 @@ func (c *check) tells(what string, page procmgr.EventPage, want ...string) {
 	if got := happened(page); !slices.Equal(got, want) {
 		c.fatalf("%s: Events told %q, and had to tell %q", what, got, want)
 	}
-	if page.Gap {
-		c.errorf("%s: Gap is true, and nothing was dropped", what)
-	}
+	c.errorIf(page.Gap, "%s: Gap is true, and nothing was dropped", what)
 }
 
 func eventsTold(c *check, m *view) {
@@ -137,9 +127,7 @@ func eventsTold(c *check, m *view) {
 			c.errorf("the process of a start is %q with the state %q and the exit code %s", p.Command, p.State, code(p))
 		}
 		c.exited(ended.Process, i, procmgr.CauseExit)
-		if began.At.IsZero() || ended.At.Before(began.At) {
-			c.errorf("a start was at %v and its end at %v", began.At, ended.At)
-		}
+		c.errorIf(began.At.IsZero() || ended.At.Before(began.At), "a start was at %v and its end at %v", began.At, ended.At)
 	}
 	_, err := m.tryStart(procmgr.StartRequest{Command: " "})
 	c.is(err, procmgr.ErrInvalid, "Start without a command")
@@ -163,9 +151,7 @@ func eventsWait(c *check, m *view) {
 		}()
 		id := m.sleeper()
 		page, err := <-pages, <-failed
-		if err != nil {
-			c.fatalf("a process has started, and a wait for its event failed: %s", told(err))
-		}
+		c.fatalIf(err != nil, "a process has started, and a wait for its event failed: %s", told(err))
 		c.tells("a wait", page, id+" started")
 		m.kill(id)
 		page = m.events(procmgr.EventsRequest{After: page.Next, Wait: c.long})
@@ -184,9 +170,7 @@ func eventsAgree(c *check, m *view) {
 		id := m.start(procmgr.StartRequest{Command: "true"}).Process.ID
 		for over := false; !over; {
 			page := m.events(procmgr.EventsRequest{After: next, Wait: c.long})
-			if len(page.Events) == 0 {
-				c.fatalf("the process %q has ended, and no event has told it", id)
-			}
+			c.fatalIf(len(page.Events) == 0, "the process %q has ended, and no event has told it", id)
 			next = page.Next
 			over = slices.Contains(happened(page), id+" exited")
 		}
@@ -194,9 +178,7 @@ func eventsAgree(c *check, m *view) {
 			c.errorf("an event has told the end of the process %q, and Output says %q", id, state)
 		}
 		for _, p := range m.list() {
-			if p.State != procmgr.Exited {
-				c.errorf("an event has told the end of the process %q, and List says %q", p.ID, p.State)
-			}
+			c.errorIf(p.State != procmgr.Exited, "an event has told the end of the process %q, and List says %q", p.ID, p.State)
 		}
 	}
 }
@@ -220,9 +202,7 @@ func eventsChats(c *check, m *view) {
 			got = append(got, e)
 		}
 	}
-	if !slices.Equal(got, want) {
-		c.errorf("Events of the host told %q, and had to tell %q", got, want)
-	}
+	c.errorIf(!slices.Equal(got, want), "Events of the host told %q, and had to tell %q", got, want)
 	_, err := c.chatNamed("").tryEvents(c.ctx, procmgr.EventsRequest{})
 	c.is(err, procmgr.ErrInvalid, "Events of a chat without an ID")
 }
@@ -240,9 +220,7 @@ func eventsNotify(c *check, m *view) {
 		page := procmgr.EventPage{Next: next}
 		for len(page.Events) < 2 {
 			more := m.events(procmgr.EventsRequest{After: page.Next, Wait: c.long})
-			if len(more.Events) == 0 {
-				c.fatalf("a line of a process that runs has matched Notify, and no event has told it")
-			}
+			c.fatalIf(len(more.Events) == 0, "a line of a process that runs has matched Notify, and no event has told it")
 			page.Events, page.Next = append(page.Events, more.Events...), more.Next
 		}
 		c.tells("a process that runs", page, id+" started", id+" matched")
@@ -263,9 +241,7 @@ func eventsNotifyRefused(c *check, m *view) {
 	id := c.id()
 	for _, pattern := range []string{"a", "b", ""} {
 		out := m.runAs(procmgr.StartRequest{ID: id, Command: "echo b; echo a", Notify: pattern})
-		if out.Attached != (pattern != "a") {
-			c.errorf("a Start with an ID that was used, and with another Notify, returned Attached %v", out.Attached)
-		}
+		c.errorIf(out.Attached != (pattern != "a"), "a Start with an ID that was used, and with another Notify, returned Attached %v", out.Attached)
 	}
 	page := m.events(procmgr.EventsRequest{})
 	c.tells("one process", page, id+" started", id+" matched", id+" exited")

@@ -13,9 +13,8 @@ var inputCases = []testCase{
 	{"writes", "Input writes Data to the stdin of a process that was started with one, and returns the output from the offset before the write on; or Start fails with errors.ErrUnsupported", piped(numbers, func(c *check, m *view, id string) {
 		for _, tt := range []struct{ data, until, want string }{{"one\n", "^1 one$", "1 one\n"}, {"two\nthree\n", "^3 three$", "2 two\n3 three\n"}} {
 			out := m.input(id, procmgr.InputRequest{Data: []byte(tt.data), Until: tt.until, Wait: c.long})
-			if out.Process.ID != id || !out.Matched || out.Text != tt.want || out.Written != len(tt.data) {
-				c.errorf("Input of %q to the process %q returned %d bytes written, Matched %v, the process %q and the output %s, not %q", tt.data, id, out.Written, out.Matched, out.Process.ID, excerpt(out.Text), tt.want)
-			}
+			c.errorIf(out.Process.ID != id || !out.Matched || out.Text != tt.want || out.Written != len(tt.data),
+				"Input of %q to the process %q returned %d bytes written, Matched %v, the process %q and the output %s, not %q", tt.data, id, out.Written, out.Matched, out.Process.ID, excerpt(out.Text), tt.want)
 		}
 	})},
 	{"once", "what Input writes with one key is written once: a request with a key that the process has seen writes nothing, and answers with the output from the offset of the first one", piped(numbers, inputOnce)},
@@ -80,19 +79,14 @@ var inputCases = []testCase{
 	{"until", "a wait for Until matches output from the offset before the write on, and nothing that stood there before", piped(`echo prompt; while read -r x; do echo "$x"; done`, func(c *check, m *view, id string) {
 		m.until(id, 0, "^prompt$")
 		out := m.input(id, procmgr.InputRequest{Data: []byte("x\n"), Until: "^prompt$", Wait: 6 * brief})
-		if out.Matched {
-			c.errorf("a wait for \"^prompt$\" matched %q, which stood there before the write", out.MatchedLine)
-		}
+		c.errorIf(out.Matched, "a wait for \"^prompt$\" matched %q, which stood there before the write", out.MatchedLine)
 		out = m.input(id, procmgr.InputRequest{Data: []byte("prompt\n"), Until: "^prompt$", Wait: c.long})
-		if !out.Matched || out.MatchedLine != "prompt" {
-			c.errorf("a wait for \"^prompt$\" did not match what the process printed after the write: %s", excerpt(out.Text))
-		}
+		c.errorIf(!out.Matched || out.MatchedLine != "prompt",
+			"a wait for \"^prompt$\" did not match what the process printed after the write: %s", excerpt(out.Text))
 	})},
 	{"until quiet", "a wait with UntilQuiet ends when the output has been quiet for so long, counted from the first output after the write", piped(`while read -r x; do echo "$x 1"; sleep 0.1; echo "$x 2"; done`, func(c *check, m *view, id string) {
 		out := m.input(id, procmgr.InputRequest{Data: []byte("x\n"), UntilQuiet: 3 * time.Second, Wait: c.long})
-		if out.Text != "x 1\nx 2\n" {
-			c.errorf("a wait for a quiet of 3 s returned the output %s, of lines that are 0.1 s apart", excerpt(out.Text))
-		}
+		c.errorIf(out.Text != "x 1\nx 2\n", "a wait for a quiet of 3 s returned the output %s, of lines that are 0.1 s apart", excerpt(out.Text))
 	})},
 	{"terminal", "StdinTerminal is a terminal of 120 columns and 40 rows: Keys are pressed on it, and Output.Screen shows it; or Start fails with errors.ErrUnsupported", inputTerminal},
 	{"secret", "a Secret is written only once the program has turned the echo off; if it does not, Input fails with ErrNotReady and writes nothing", inputSecret},
@@ -106,9 +100,8 @@ var inputCases = []testCase{
 			}
 		}
 		for _, p := range m.list() {
-			if p.Waiting != nil {
-				c.errorf("%q with the stdin %q does not wait for input, and in the list Waiting is %+v", p.Command, p.Stdin, p.Waiting)
-			}
+			c.errorIf(p.Waiting != nil,
+				"%q with the stdin %q does not wait for input, and in the list Waiting is %+v", p.Command, p.Stdin, p.Waiting)
 		}
 	})},
 	{"another chat's", "Input to a process of another chat fails with ErrNotFound", piped(numbers, func(c *check, m *view, id string) {
@@ -139,9 +132,7 @@ func (v *view) opened(req procmgr.StartRequest) (id string, ok bool) {
 	if errors.Is(err, errors.ErrUnsupported) {
 		return "", false
 	}
-	if err != nil {
-		v.c.fatalf("Start of %.100q with the stdin %q failed: %s", req.Command, req.Stdin, told(err))
-	}
+	v.c.fatalIf(err != nil, "Start of %.100q with the stdin %q failed: %s", req.Command, req.Stdin, told(err))
 	_, err = v.tryInput(out.Process.ID, procmgr.InputRequest{})
 	return out.Process.ID, !errors.Is(err, errors.ErrUnsupported)
 }
@@ -153,9 +144,8 @@ func (v *view) tryInput(id string, req procmgr.InputRequest) (procmgr.InputOutpu
 func (v *view) input(id string, req procmgr.InputRequest) procmgr.InputOutput {
 	v.c.Helper()
 	out, err := v.tryInput(id, req)
-	if err != nil {
-		v.c.fatalf("Input of %.100q to the process %q, Until %q, UntilWaiting %v, failed: %s; output %s", req.Data, id, req.Until, req.UntilWaiting, told(err), excerpt(out.Text))
-	}
+	v.c.fatalIf(err != nil,
+		"Input of %.100q to the process %q, Until %q, UntilWaiting %v, failed: %s; output %s", req.Data, id, req.Until, req.UntilWaiting, told(err), excerpt(out.Text))
 	return out
 }
 
@@ -211,13 +201,10 @@ func inputTerminal(c *check, m *view) {
 		c.fatalf("a command on a terminal of 120 columns and 40 rows finds %s", excerpt(out.Text))
 	}
 	got := m.input(id, procmgr.InputRequest{Data: []byte("xx"), Keys: []procmgr.Key{"backspace", "enter"}, Until: "^got x$", Wait: c.long})
-	if !got.Matched || got.Written != 2 {
-		c.errorf("two characters, backspace and enter came to %s, %d bytes written", excerpt(got.Text), got.Written)
-	}
+	c.errorIf(!got.Matched || got.Written != 2, "two characters, backspace and enter came to %s, %d bytes written", excerpt(got.Text), got.Written)
 	out := m.read(id, procmgr.OutputRequest{Screen: true})
-	if out.Screen == nil || len(out.Screen.Rows) != 40 || out.Screen.Rows[1] != "40 120" || out.Screen.Alternate {
-		c.errorf("the screen is %+v, and its second row had to be \"40 120\"", out.Screen)
-	}
+	c.errorIf(out.Screen == nil || len(out.Screen.Rows) != 40 || out.Screen.Rows[1] != "40 120" || out.Screen.Alternate,
+		"the screen is %+v, and its second row had to be \"40 120\"", out.Screen)
 }
 
 func inputSecret(c *check, m *view) {
@@ -263,9 +250,7 @@ func inputWaiting(c *check, m *view, id string) {
 	if m.tellsEvents() {
 		page := m.events(procmgr.EventsRequest{})
 		c.tells("a process has begun to wait for input twice", page, id+" started", id+" waiting", id+" waiting")
-		if page.Events[1].Process.Waiting == nil {
-			c.errorf("an event says that the process %q waits for input, and its Waiting is nil", id)
-		}
+		c.errorIf(page.Events[1].Process.Waiting == nil, "an event says that the process %q waits for input, and its Waiting is nil", id)
 	}
 	asks(m.start(procmgr.StartRequest{Command: "read -r x", Stdin: procmgr.StdinPipe, Wait: c.long, UntilWaiting: true}))
 }

@@ -62,9 +62,7 @@ var onceCases = []testCase{
 			m.attaches(req, first.Process)
 		}
 		runs(1, "several Starts with the same ID")
-		if m.look(req.ID).Attached {
-			c.errorf("Output says that a process is Attached, which only Start can say")
-		}
+		c.errorIf(m.look(req.ID).Attached, "Output says that a process is Attached, which only Start can say")
 	}},
 	{"attach after the exit", "an ID runs once: even after its process has exited, the same Start returns that process, Attached", func(c *check, m *view) { onceExited(c, m) }},
 	{"attach waits", "a Start that attaches waits and returns output like the Start that began the process", onceWaits},
@@ -74,9 +72,7 @@ var onceCases = []testCase{
 		m.until(req.ID, 0, "9")
 		req.Background, req.Wait, req.Limit.Bytes = true, time.Millisecond, 3
 		out := m.attaches(req, first.Process)
-		if out.Process.Background {
-			c.errorf("a Start that attached changed the label of the process")
-		}
+		c.errorIf(out.Process.Background, "a Start that attached changed the label of the process")
 		c.text(out, "89\n")
 		req.Env = map[string]string{"B": "2", "A": "1"}
 		m.attaches(req, first.Process)
@@ -103,9 +99,8 @@ var onceCases = []testCase{
 		for _, id := range []string{req.ID, c.id(), "", ""} {
 			req.ID = id
 			out := m.runAs(req)
-			if out.Attached || seen[out.Process.ID] {
-				c.errorf("Start with the ID %q, which was not used, returned the process %q, Attached %v", id, out.Process.ID, out.Attached)
-			}
+			c.errorIf(out.Attached || seen[out.Process.ID],
+				"Start with the ID %q, which was not used, returned the process %q, Attached %v", id, out.Process.ID, out.Attached)
 			seen[out.Process.ID] = true
 			c.text(out, "done\n")
 		}
@@ -134,24 +129,17 @@ func (v *view) counted(then string) (req procmgr.StartRequest, runs func(want in
 func (v *view) attaches(req procmgr.StartRequest, first procmgr.Process) procmgr.Output {
 	v.c.Helper()
 	out, err := v.tryStart(req)
-	if err != nil {
-		v.c.fatalf("a second Start with the same ID and command failed: %s", told(err))
-	}
-	if !out.Attached {
-		v.c.errorf("a second Start with the same ID and command returned a process that is not Attached")
-	}
-	if out.Process.ID != first.ID || out.Process.PID != first.PID || !out.Process.StartedAt.Equal(first.StartedAt) {
-		v.c.errorf("a second Start with the same ID and command returned another process: %q, PID %d, and not %q, PID %d", out.Process.ID, out.Process.PID, first.ID, first.PID)
-	}
+	v.c.fatalIf(err != nil, "a second Start with the same ID and command failed: %s", told(err))
+	v.c.errorIf(!out.Attached, "a second Start with the same ID and command returned a process that is not Attached")
+	v.c.errorIf(out.Process.ID != first.ID || out.Process.PID != first.PID || !out.Process.StartedAt.Equal(first.StartedAt),
+		"a second Start with the same ID and command returned another process: %q, PID %d, and not %q, PID %d", out.Process.ID, out.Process.PID, first.ID, first.PID)
 	return out
 }
 
 func onceExited(c *check, m *view) procmgr.StartRequest {
 	req, runs := m.counted("echo done; exit 3")
 	first := m.runAs(req)
-	if first.Attached {
-		c.errorf("the first Start of an ID returned a process that is Attached")
-	}
+	c.errorIf(first.Attached, "the first Start of an ID returned a process that is Attached")
 	req.Wait = c.long
 	for range 3 {
 		c.result(m.attaches(req, first.Process), 3, "done\n")
@@ -171,9 +159,7 @@ func onceWaits(c *check, m *view) {
 	if first := <-ordered; first != nil {
 		c.fatalf("Start failed: %s", told(first))
 	}
-	if err != nil {
-		c.fatalf("a Start that attaches to a running process, which then exits, failed: %s", told(err))
-	}
+	c.fatalIf(err != nil, "a Start that attaches to a running process, which then exits, failed: %s", told(err))
 	c.result(out, 4, "ready\non\n")
 }
 
@@ -197,9 +183,7 @@ func onceEight(c *check, m *view) {
 				fresh++
 			}
 		}
-		if fresh != 1 {
-			c.errorf("of eight Starts with the same ID and command, %d say that they began the process", fresh)
-		}
+		c.errorIf(fresh != 1, "of eight Starts with the same ID and command, %d say that they began the process", fresh)
 		runs(1, "eight Starts with the same ID at the same instant")
 	}
 }
@@ -340,9 +324,7 @@ func stopRace(c *check, m *view) {
 		}
 	}
 	for _, p := range m.list() {
-		if p.State != procmgr.Exited {
-			c.errorf("the process %q is %q after Start and Kill of it have returned", p.ID, p.State)
-		}
+		c.errorIf(p.State != procmgr.Exited, "the process %q is %q after Start and Kill of it have returned", p.ID, p.State)
 	}
 	c.endIfFailed()
 	// No other process may hold the FIFO.

@@ -108,9 +108,8 @@ func outputPages(c *check, m *view) {
 		c.Helper()
 		for len(text) < len(want) {
 			out := m.until(p.id, next, ".")
-			if out.Truncated != nil || out.Text == "" || out.Next != next+int64(len(out.Text)) {
-				c.fatalf("%d bytes have been read, more were printed, and the page from %d on is %s, Next %d, Truncated %+v", len(text), next, excerpt(out.Text), out.Next, out.Truncated)
-			}
+			c.fatalIf(out.Truncated != nil || out.Text == "" || out.Next != next+int64(len(out.Text)),
+				"%d bytes have been read, more were printed, and the page from %d on is %s, Next %d, Truncated %+v", len(text), next, excerpt(out.Text), out.Next, out.Truncated)
 			text, next = text+out.Text, out.Next
 		}
 	}
@@ -125,9 +124,8 @@ func outputPages(c *check, m *view) {
 		want += fmt.Sprintf("line %d ä€\n", i)
 	}
 	read()
-	if text != want || next != p.end+int64(len(want)) {
-		c.errorf("the joined pages are %s, Next %d bytes further, and %s was printed", excerpt(text), next-p.end, excerpt(want))
-	}
+	c.errorIf(text != want || next != p.end+int64(len(want)),
+		"the joined pages are %s, Next %d bytes further, and %s was printed", excerpt(text), next-p.end, excerpt(want))
 }
 
 func outputLive(c *check, m *view) {
@@ -138,9 +136,7 @@ func outputLive(c *check, m *view) {
 		c.Helper()
 		out := m.until(p.id, next, until)
 		text, ok := strings.CutSuffix(out.Text, out.Live)
-		if !ok {
-			c.fatalf("Text is %s, and does not end with Live, which is %s", excerpt(out.Text), excerpt(out.Live))
-		}
+		c.fatalIf(!ok, "Text is %s, and does not end with Live, which is %s", excerpt(out.Text), excerpt(out.Live))
 		joined.WriteString(text)
 		next = out.Next
 	}
@@ -161,9 +157,8 @@ func outputRunes(c *check, m *view) {
 	p := m.puppet()
 	is := func(out procmgr.Output, text string, further int64) {
 		c.Helper()
-		if out.Text != text || out.Next != p.end+further {
-			c.errorf("after a part of a rune or the rest of it, the output had to be %q with Next %d bytes further, and is %q, %d", text, further, out.Text, out.Next-p.end)
-		}
+		c.errorIf(out.Text != text || out.Next != p.end+further,
+			"after a part of a rune or the rest of it, the output had to be %q with Next %d bytes further, and is %q, %d", text, further, out.Text, out.Next-p.end)
 	}
 	p.tell(`printf 'a\303'`)
 	is(m.until(p.id, p.end, "a"), "a", 1)
@@ -195,9 +190,8 @@ func outputHighlights(c *check, m *view) {
 		}
 		with = short(1000) // a busy machine has too little time
 	}
-	if len(with.Text) > len(without.Text) || with.Next != without.Next || len(without.Highlights) > 0 {
-		c.errorf("with highlights the output is %s, and without %s and %+v", excerpt(with.Text), excerpt(without.Text), without.Highlights)
-	}
+	c.errorIf(len(with.Text) > len(without.Text) || with.Next != without.Next || len(without.Highlights) > 0,
+		"with highlights the output is %s, and without %s and %+v", excerpt(with.Text), excerpt(without.Text), without.Highlights)
 	var want []procmgr.Highlight
 	if p.LogPath != "" && p.LogError == "" {
 		fine, before := "it works without an error", int64(lines*len("all is well here\n"))
@@ -211,9 +205,7 @@ func outputHighlights(c *check, m *view) {
 	if len(started.Highlights) == 0 && len(want) > 0 || slices.ContainsFunc(started.Highlights, func(h procmgr.Highlight) bool { return !known(h) }) {
 		c.errorf("the highlights of Start are %+v, and not %+v", started.Highlights, want)
 	}
-	if !slices.Equal(with.Highlights, want) {
-		c.errorf("the highlights are %+v, and not %+v", with.Highlights, want)
-	}
+	c.errorIf(!slices.Equal(with.Highlights, want), "the highlights are %+v, and not %+v", with.Highlights, want)
 	if whole := m.read(p.ID, procmgr.OutputRequest{Highlight: 1000}); whole.Truncated == nil && len(whole.Highlights) > 0 {
 		c.errorf("Text leaves out nothing, and there are %d highlights", len(whole.Highlights))
 	}
@@ -227,9 +219,8 @@ func outputHighlights(c *check, m *view) {
 func (v *view) changes(before, after string) *procmgr.Changes {
 	v.c.Helper()
 	out := v.read(after, procmgr.OutputRequest{Against: before})
-	if out.Changes == nil && v.read(after, procmgr.OutputRequest{Against: after}).Changes != nil {
-		v.c.fatalf("the manager tells that an output is the same as itself, and not how it differs from another one")
-	}
+	v.c.fatalIf(out.Changes == nil && v.read(after, procmgr.OutputRequest{Against: after}).Changes != nil,
+		"the manager tells that an output is the same as itself, and not how it differs from another one")
 	return out.Changes
 }
 
@@ -257,9 +248,7 @@ func outputChanges(c *check, m *view) {
 			return
 		}
 		if tt.name == "nothing" {
-			if strings.Count(got.Text, "\n-") != 31 {
-				c.errorf("31 lines have gone, and the text is %s", excerpt(got.Text))
-			}
+			c.errorIf(strings.Count(got.Text, "\n-") != 31, "31 lines have gone, and the text is %s", excerpt(got.Text))
 			got.Text = ""
 		}
 		if *got != tt.want {
@@ -313,9 +302,7 @@ var limitCases = []testCase{
 		for _, limit := range []int{1, 4, 9, 50, 100, 1000, 4999} {
 			out := m.read(id, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: limit}})
 			c.cut(out, limit, "", "the end\n", 5009)
-			if out.Next != 5009 {
-				c.errorf("5009 bytes were printed, and with a limit of %d Next is %d", limit, out.Next)
-			}
+			c.errorIf(out.Next != 5009, "5009 bytes were printed, and with a limit of %d Next is %d", limit, out.Next)
 		}
 	}},
 	{"of Start", "the Limit of a StartRequest bounds only the Text that this Start returns", func(c *check, m *view) {
@@ -351,12 +338,9 @@ func (c *check) cut(out procmgr.Output, limit int, first, last string, printed i
 	c.Helper()
 	text, t := out.Text, out.Truncated
 	last = last[max(0, len(last)-limit):]
-	if len(text) > limit || !strings.HasPrefix(text, first) || !strings.HasSuffix(text, last) {
-		c.errorf("Text had to have at most %d bytes, begin with %q and end with %q: %s", limit, first, last, excerpt(text))
-	}
-	if t == nil {
-		c.fatalf("%d bytes were printed, Text has %d, and Truncated is nil", printed, len(text))
-	}
+	c.errorIf(len(text) > limit || !strings.HasPrefix(text, first) || !strings.HasSuffix(text, last),
+		"Text had to have at most %d bytes, begin with %q and end with %q: %s", limit, first, last, excerpt(text))
+	c.fatalIf(t == nil, "%d bytes were printed, Text has %d, and Truncated is nil", printed, len(text))
 	if t.OriginalBytes != printed || t.RetainedBytes+t.OmittedBytes != printed || t.OmittedBytes <= 0 || t.RetainedBytes < 0 || t.RetainedBytes > int64(len(text)) || t.Strategy != "head_tail" {
 		c.errorf("%d bytes were printed, Text has %d, and Truncated does not sum up, or is not head_tail: %+v", printed, len(text), *t)
 	}
@@ -383,9 +367,7 @@ func limitDefault(c *check, m *view) {
 	}
 	for _, out := range []procmgr.Output{first, m.look(first.Process.ID)} {
 		c.cut(out, headtail.DefaultTextLimit, "the beginning\nline 0\n", fmt.Sprintf("\nline %d\nthe end\n", lines-1), printed)
-		if out.Next != printed {
-			c.errorf("%d bytes were printed, and Next is %d", printed, out.Next)
-		}
+		c.errorIf(out.Next != printed, "%d bytes were printed, and Next is %d", printed, out.Next)
 		if n := out.Truncated.OmittedBytes; strings.Count(out.Text, fmt.Sprintf("[omitted %d bytes]", n)) != 1 {
 			c.errorf("%d bytes were omitted, and Text must have exactly one marker that says so", n)
 		}
@@ -409,9 +391,8 @@ func limitNone(c *check, m *view) {
 		return
 	}
 	c.cut(out, len(out.Text), "x", "x", 100000)
-	if len(out.Text) < len(byDefault.Text) {
-		c.errorf("with no limit Text has %d bytes, and with the default limit %d", len(out.Text), len(byDefault.Text))
-	}
+	c.errorIf(len(out.Text) < len(byDefault.Text),
+		"with no limit Text has %d bytes, and with the default limit %d", len(out.Text), len(byDefault.Text))
 }
 
 func limitFrom(c *check, m *view) {
@@ -447,9 +428,7 @@ var followCases = []testCase{
 			text += chunk.Text
 			places[chunk.Next] = strings.TrimPrefix(out.Text, text)
 		})
-		if len(places) < 4 || !utf8.ValidString(text) {
-			c.errorf("with a limit of 256 bytes, %s came in %d chunks", excerpt(text), len(places)-1)
-		}
+		c.errorIf(len(places) < 4 || !utf8.ValidString(text), "with a limit of 256 bytes, %s came in %d chunks", excerpt(text), len(places)-1)
 		for at, want := range places {
 			if got := m.followed(out.Process.ID, procmgr.FollowOptions{Every: -1, From: at}, nil); got != want {
 				c.errorf("behind the offset %d the text is %q, and Follow yielded %q", at, want, got)
@@ -467,21 +446,16 @@ func (v *view) followed(id string, opts procmgr.FollowOptions, each func(procmgr
 	var last procmgr.Chunk
 	var b strings.Builder
 	for chunk, err := range procmgr.Follow(ctx, v.m, id, &opts) {
-		if err != nil {
-			v.c.fatalf("after %s, the state %q and %v, Follow failed: %s", excerpt(b.String()), last.Process.State, v.c.long, told(err))
-		}
-		if chunk.Gap != 0 || chunk.From != at || chunk.Next < at {
-			v.c.fatalf("a chunk ended at %d, and the next one is from %d to %d with a gap of %d bytes", at, chunk.From, chunk.Next, chunk.Gap)
-		}
+		v.c.fatalIf(err != nil, "after %s, the state %q and %v, Follow failed: %s", excerpt(b.String()), last.Process.State, v.c.long, told(err))
+		v.c.fatalIf(chunk.Gap != 0 || chunk.From != at || chunk.Next < at,
+			"a chunk ended at %d, and the next one is from %d to %d with a gap of %d bytes", at, chunk.From, chunk.Next, chunk.Gap)
 		b.WriteString(chunk.Text)
 		at, last = chunk.Next, chunk
 		if each != nil {
 			each(chunk)
 		}
 	}
-	if last.Process.State != procmgr.Exited {
-		v.c.errorf("Follow ended with the state %q", last.Process.State)
-	}
+	v.c.errorIf(last.Process.State != procmgr.Exited, "Follow ended with the state %q", last.Process.State)
 	return b.String()
 }
 
@@ -503,7 +477,6 @@ func followRunning(c *check, m *view) {
 	if want := "ready\none\ntwo\n"; got != want {
 		c.errorf("the process printed %q, and Follow yielded %q", want, got)
 	}
-	if !slices.Equal(states, []procmgr.State{procmgr.Running, procmgr.Detached, procmgr.Exited}) {
-		c.errorf("the process ran, was detached and exited, and the chunks had the states %q", states)
-	}
+	c.errorIf(!slices.Equal(states, []procmgr.State{procmgr.Running, procmgr.Detached, procmgr.Exited}),
+		"the process ran, was detached and exited, and the chunks had the states %q", states)
 }

@@ -169,9 +169,8 @@ var lifetimeCases = []testCase{
 	{"ends", "MaxLifetime ends a process that has run for so long, even if it is detached, and EndedBy is lifetime", func(c *check, m *view) {
 		for _, command := range []string{sleeps, "sleep 600 & exit 3"} {
 			p := m.ended(m.start(procmgr.StartRequest{Command: command, MaxLifetime: brief}).Process.ID).Process
-			if p.EndedBy != procmgr.CauseLifetime || p.Elapsed < brief {
-				c.errorf("%q with a MaxLifetime of %v was ended by %q after %v", command, brief, p.EndedBy, p.Elapsed)
-			}
+			c.errorIf(p.EndedBy != procmgr.CauseLifetime || p.Elapsed < brief,
+				"%q with a MaxLifetime of %v was ended by %q after %v", command, brief, p.EndedBy, p.Elapsed)
 		}
 	}},
 	{"is not over", "a process runs until its MaxLifetime is over, and a Start that attaches does not change it", func(_ *check, m *view) {
@@ -209,17 +208,13 @@ var detachedCases = []testCase{
 		p := m.detachedPuppet("4")
 		out := p.waiting(procmgr.OutputRequest{}, "echo later; exit 7")
 		c.result(out, 4, "left\nlater\n")
-		if out.Process.ExitedAt.IsZero() {
-			c.errorf("nothing is left of the process, and ExitedAt is zero")
-		}
+		c.errorIf(out.Process.ExitedAt.IsZero(), "nothing is left of the process, and ExitedAt is zero")
 		c.is(m.trySignal(p.id, procmgr.Kill), procmgr.ErrNotRunning, "kill of a process that was detached and has exited")
 	}},
 	{"output read meanwhile", "a wait of Output also ends when the process changes from running to detached", func(c *check, m *view) {
 		out := m.puppet().waiting(procmgr.OutputRequest{Until: "never", State: procmgr.Running}, "sleep 600 & exit 5")
 		c.detached(out.Process, "5")
-		if out.Matched {
-			c.errorf("no line matches Until, and Matched is true")
-		}
+		c.errorIf(out.Matched, "no line matches Until, and Matched is true")
 	}},
 	{"listed", "List has detached processes, with the state detached", func(c *check, m *view) {
 		m.run("sleep 600 & exit 3")
@@ -233,9 +228,8 @@ var detachedCases = []testCase{
 		if p.Signal == "" && c.host.describe().Sandbox != nil {
 			signal, cause = "", procmgr.CauseExit // see exitedBy
 		}
-		if p.State != procmgr.Detached || code(p) != "137" || p.Signal != signal || p.EndedBy != cause {
-			c.errorf("a signal has ended the shell, a child of it lives on, and the process is %q with the exit code %s, Signal %q, EndedBy %q", p.State, code(p), p.Signal, p.EndedBy)
-		}
+		c.errorIf(p.State != procmgr.Detached || code(p) != "137" || p.Signal != signal || p.EndedBy != cause,
+			"a signal has ended the shell, a child of it lives on, and the process is %q with the exit code %s, Signal %q, EndedBy %q", p.State, code(p), p.Signal, p.EndedBy)
 		m.kill(p.ID)
 		if p := m.look(p.ID).Process; code(p) != "137" || p.Signal != signal || p.State != procmgr.Exited {
 			c.errorf("the child that a shell had left behind was killed, and the process has the exit code %s, Signal %q, state %q", code(p), p.Signal, p.State)
@@ -246,9 +240,8 @@ var detachedCases = []testCase{
 // detached fails if a process whose shell has exited by itself is not detached.
 func (c *check) detached(p procmgr.Process, wantCode string) {
 	c.Helper()
-	if p.State != procmgr.Detached || code(p) != wantCode || !p.ExitedAt.IsZero() || p.EndedBy != procmgr.CauseExit {
-		c.errorf("the shell has exited with code %s and children of it live on; the state is %q, the exit code %s, ExitedAt %v, EndedBy %q", wantCode, p.State, code(p), p.ExitedAt, p.EndedBy)
-	}
+	c.errorIf(p.State != procmgr.Detached || code(p) != wantCode || !p.ExitedAt.IsZero() || p.EndedBy != procmgr.CauseExit,
+		"the shell has exited with code %s and children of it live on; the state is %q, the exit code %s, ExitedAt %v, EndedBy %q", wantCode, p.State, code(p), p.ExitedAt, p.EndedBy)
 }
 
 // detachedPuppet starts a puppet whose shell has exited.

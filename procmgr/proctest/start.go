@@ -37,9 +37,7 @@ var startCases = []testCase{
 	{"exit code", "Start waits for the end, and returns the exit code of the shell and all the output of the command", startExitCode},
 	{"death by a signal", "if signal n ends the shell, the exit code is 128+n, Signal names it, and EndedBy is signal", func(c *check, m *view) {
 		usr1 := m.run("sh -c 'kill -USR1 $$'; exit $(($? - 128))") // its number differs by platform
-		if usr1.Process.ExitCode == nil {
-			c.fatalf("%q has no exit code", usr1.Process.Command)
-		}
+		c.fatalIf(usr1.Process.ExitCode == nil, "%q has no exit code", usr1.Process.Command)
 		c.exited(m.run("kill -KILL $$").Process, 137, procmgr.CauseSignal)
 		c.exited(m.run("kill -TERM $$").Process, 143, procmgr.CauseSignal)
 		c.exitedBy(m.run("kill -USR1 $$").Process, 128+*usr1.Process.ExitCode, "SIGUSR1", procmgr.CauseSignal)
@@ -49,12 +47,10 @@ var startCases = []testCase{
 	}},
 	{"returns once started", "with Wait 0, Start returns once the process has started, and says that it runs", func(c *check, m *view) {
 		p := m.start(procmgr.StartRequest{Command: "exec sleep 600"}).Process
-		if p.State != procmgr.Running || p.ID == "" || p.PID <= 0 || p.StartedAt.IsZero() {
-			c.errorf("Start has returned, and the process that it has started is %q, with the ID %q, PID %d, StartedAt %v", p.State, p.ID, p.PID, p.StartedAt)
-		}
-		if p.ExitCode != nil || !p.ExitedAt.IsZero() || p.EndedBy != "" || p.Signal != "" {
-			c.errorf("a process that runs has an end: exit code %s, ExitedAt %v, EndedBy %q, Signal %q", code(p), p.ExitedAt, p.EndedBy, p.Signal)
-		}
+		c.errorIf(p.State != procmgr.Running || p.ID == "" || p.PID <= 0 || p.StartedAt.IsZero(),
+			"Start has returned, and the process that it has started is %q, with the ID %q, PID %d, StartedAt %v", p.State, p.ID, p.PID, p.StartedAt)
+		c.errorIf(p.ExitCode != nil || !p.ExitedAt.IsZero() || p.EndedBy != "" || p.Signal != "",
+			"a process that runs has an end: exit code %s, ExitedAt %v, EndedBy %q, Signal %q", code(p), p.ExitedAt, p.EndedBy, p.Signal)
 	}},
 	{"wait ends at the time", "Start waits as long as the request says, and kills nothing when the time is up", func(c *check, m *view) {
 		began := time.Now()
@@ -62,9 +58,7 @@ var startCases = []testCase{
 		if took := time.Since(began); took < brief {
 			c.errorf("Start with a wait of %v for a command that runs on returned after %v", brief, took)
 		}
-		if out.Process.State != procmgr.Running {
-			c.errorf("the command is %q when the wait is over, and had to run on", out.Process.State)
-		}
+		c.errorIf(out.Process.State != procmgr.Running, "the command is %q when the wait is over, and had to run on", out.Process.State)
 		m.lives(out.Process.ID, "after the wait of its Start was over")
 	}},
 	{"outlives its context", "the process outlives the call that started it: ctx bounds the call alone", startOutlives},
@@ -85,18 +79,15 @@ var startCases = []testCase{
 		form, seen := regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`), map[string]bool{}
 		for range 20 {
 			id := m.start(procmgr.StartRequest{Command: "true"}).Process.ID
-			if !form.MatchString(id) || seen[id] {
-				c.errorf("the host made the ID %q, which is no ID or not the first one", id)
-			}
+			c.errorIf(!form.MatchString(id) || seen[id], "the host made the ID %q, which is no ID or not the first one", id)
 			seen[id] = true
 		}
 	}},
 	{"IDs of the caller", "any 1 to 64 characters of A-Z a-z 0-9 _ - are an ID, whatever word they form", func(c *check, m *view) {
 		for _, id := range []string{"x", "0", "-", "_", "--help", "list", "start", "output", "signal", "LIST", strings.Repeat("aZ-_09xy", 8)} {
 			out := m.runAs(procmgr.StartRequest{ID: id, Command: "echo $TOOLPROC_PROCESS_ID"})
-			if out.Process.ID != id || out.Attached {
-				c.errorf("Start with the ID %q returned the process %q, Attached %v", id, out.Process.ID, out.Attached)
-			}
+			c.errorIf(out.Process.ID != id || out.Attached,
+				"Start with the ID %q returned the process %q, Attached %v", id, out.Process.ID, out.Attached)
 			c.text(out, id+"\n")
 			c.text(m.look(id), id+"\n")
 		}
@@ -119,9 +110,7 @@ func startExitCode(c *check, m *view) {
 		out := m.run(tt.command)
 		c.exited(out.Process, tt.code, procmgr.CauseExit)
 		c.printed(out, tt.text, len(tt.text))
-		if out.Attached {
-			c.errorf("Start ran %q and says that it attached to another process", tt.command)
-		}
+		c.errorIf(out.Attached, "Start ran %q and says that it attached to another process", tt.command)
 	}
 }
 
@@ -130,14 +119,10 @@ func startOutlives(c *check, m *view) {
 	ctx, cancel := context.WithCancel(c.ctx)
 	out, err := m.tryStartIn(ctx, procmgr.StartRequest{Command: puppetCommand(in)})
 	cancel()
-	if err != nil {
-		c.fatalf("Start failed: %s", told(err))
-	}
+	c.fatalIf(err != nil, "Start failed: %s", told(err))
 	id := out.Process.ID
 	out = m.read(id, procmgr.OutputRequest{Until: "^ready$", Wait: c.long})
-	if out.Process.State == procmgr.Exited {
-		c.fatalf("the ctx of its Start has ended, and with it the process, exit code %s", code(out.Process))
-	}
+	c.fatalIf(out.Process.State == procmgr.Exited, "the ctx of its Start has ended, and with it the process, exit code %s", code(out.Process))
 	m.lives(id, "after the ctx of its Start had ended")
 	(&puppet{view: m, id: id, in: in}).exits("echo alive; exit 5", "alive\n", 5)
 }
@@ -156,9 +141,7 @@ func startBounded(c *check, m *view) {
 	cancel()
 	<-done
 	c.is(err, context.Canceled, "Start whose ctx ended during its wait")
-	if out.Process.ID == "" {
-		c.fatalf("Start whose ctx ended during its wait returned no ID for the process that it had begun")
-	}
+	c.fatalIf(out.Process.ID == "", "Start whose ctx ended during its wait returned no ID for the process that it had begun")
 	m.lives(out.Process.ID, "after the ctx of its Start had ended")
 }
 
@@ -193,15 +176,12 @@ func startFields(c *check, m *view) {
 	first := m.start(req).Process
 	for by, p := range map[string]procmgr.Process{"Start": first, "Output": m.look(req.ID).Process, "List": m.listed()} {
 		c.exited(p, 3, procmgr.CauseExit)
-		if p.ID != req.ID || p.Command != req.Command || !p.Background || p.ChatID != m.chat {
-			c.errorf("%s returned another process than the one that was started: %+v", by, p)
-		}
-		if p.PID != first.PID || p.WorkDir != first.WorkDir || !p.StartedAt.Equal(first.StartedAt) || !p.ExitedAt.Equal(first.ExitedAt) {
-			c.errorf("%s and Start say something else of one process: %+v and %+v", by, p, first)
-		}
-		if p.ExitedAt.IsZero() || p.ExitedAt.Before(p.StartedAt) {
-			c.errorf("%s says that it exited at %v, and started at %v", by, p.ExitedAt, p.StartedAt)
-		}
+		c.errorIf(p.ID != req.ID || p.Command != req.Command || !p.Background || p.ChatID != m.chat,
+			"%s returned another process than the one that was started: %+v", by, p)
+		c.errorIf(p.PID != first.PID || p.WorkDir != first.WorkDir || !p.StartedAt.Equal(first.StartedAt) || !p.ExitedAt.Equal(first.ExitedAt),
+			"%s and Start say something else of one process: %+v and %+v", by, p, first)
+		c.errorIf(p.ExitedAt.IsZero() || p.ExitedAt.Before(p.StartedAt),
+			"%s says that it exited at %v, and started at %v", by, p.ExitedAt, p.StartedAt)
 	}
 }
 
@@ -217,9 +197,8 @@ func startElapsed(c *check, m *view) {
 	ended := m.ended(p.ID).Process
 	took, last := time.Since(began), time.Duration(0)
 	for i, p := range []procmgr.Process{p, waited, listed, ended} {
-		if p.Elapsed < last || p.Elapsed > took {
-			c.errorf("answer %d says that the process has run for %v, after one that said %v, and %v after its start was asked for", i+1, p.Elapsed, last, took)
-		}
+		c.errorIf(p.Elapsed < last || p.Elapsed > took,
+			"answer %d says that the process has run for %v, after one that said %v, and %v after its start was asked for", i+1, p.Elapsed, last, took)
 		last = p.Elapsed
 	}
 	if later := m.look(p.ID).Process.Elapsed; later != last {
@@ -238,9 +217,8 @@ var commandCases = []testCase{
 	{"begins with a dash", "a command that begins with - or + is a command, and not an option of the shell", func(c *check, m *view) {
 		for _, command := range []string{"-x; echo went on", "+x; echo went on", "--help; echo went on", "-c 'echo no'; echo went on"} {
 			out := m.run(command)
-			if !strings.HasSuffix(out.Text, "went on\n") {
-				c.errorf("%q was not run as a command: exit code %s, output %s", command, code(out.Process), excerpt(out.Text))
-			}
+			c.errorIf(!strings.HasSuffix(out.Text, "went on\n"),
+				"%q was not run as a command: exit code %s, output %s", command, code(out.Process), excerpt(out.Text))
 			c.commanded(out, command)
 		}
 	}},
@@ -271,9 +249,7 @@ echo done`), "done\n")
 // commanded fails if a process has another command than the one that was asked for.
 func (c *check) commanded(out procmgr.Output, command string) {
 	c.Helper()
-	if out.Process.Command != command {
-		c.errorf("the command was %s, and Process.Command is %s", excerpt(command), excerpt(out.Process.Command))
-	}
+	c.errorIf(out.Process.Command != command, "the command was %s, and Process.Command is %s", excerpt(command), excerpt(out.Process.Command))
 }
 
 func commandAsGiven(c *check, m *view) {
@@ -318,19 +294,14 @@ func shellTold(c *check, m *view) {
 	// Android, whose uname says Linux, cannot run the suite.
 	system := strings.ToLower(strings.TrimSpace(m.run("uname -s 2>/dev/null").Text))
 	known := slices.Contains([]string{"linux", "darwin", "freebsd", "netbsd", "openbsd", "dragonfly"}, system)
-	if machine.OS != "" && machine.OS != system && known {
-		c.errorf("the system is %q, and a command finds %q", machine.OS, system)
-	}
-	if strings.ContainsAny(machine.Shell, `/\ `) || strings.HasSuffix(machine.Shell, ".exe") {
-		c.errorf("the shell is %q, which is no base name", machine.Shell)
-	}
+	c.errorIf(machine.OS != "" && machine.OS != system && known, "the system is %q, and a command finds %q", machine.OS, system)
+	c.errorIf(strings.ContainsAny(machine.Shell, `/\ `) || strings.HasSuffix(machine.Shell, ".exe"),
+		"the shell is %q, which is no base name", machine.Shell)
 	is := strings.TrimSpace(m.run(`echo "${BASH_VERSION:+bash}${KSH_VERSION:+ksh}${ZSH_VERSION:+zsh}"`).Text)
 	switch shell := machine.Shell; {
 	case shell == "":
 	case is == "", shell == "sh": // such as dash; and any shell may be the system's sh
-		if shell == "bash" {
-			c.errorf("the shell is %q, and a command has no BASH_VERSION", shell)
-		}
+		c.errorIf(shell == "bash", "the shell is %q, and a command has no BASH_VERSION", shell)
 	case !strings.Contains(shell, is):
 		c.errorf("the shell is %q, and a command is run by %s", shell, is)
 	}
@@ -339,9 +310,7 @@ func shellTold(c *check, m *view) {
 var directoryCases = []testCase{
 	{"by default", "a request without a directory runs in the default directory of the host, and WorkDir names that directory as an absolute path", func(c *check, m *view) {
 		out := m.run("pwd -P")
-		if !path.IsAbs(out.Process.WorkDir) {
-			c.fatalf("WorkDir is %q", out.Process.WorkDir)
-		}
+		c.fatalIf(!path.IsAbs(out.Process.WorkDir), "WorkDir is %q", out.Process.WorkDir)
 		if again := m.runAs(procmgr.StartRequest{Command: "pwd -P", WorkDir: out.Process.WorkDir}); again.Text != out.Text {
 			c.errorf("a command ran in %q and WorkDir says %q, which is %q", out.Text, out.Process.WorkDir, again.Text)
 		}
@@ -356,9 +325,8 @@ var directoryCases = []testCase{
 	}},
 	{"relative", "a relative directory is resolved against the default directory", func(c *check, m *view) {
 		byDefault, here := m.run("pwd -P"), m.runAs(procmgr.StartRequest{Command: "pwd -P", WorkDir: "."})
-		if here.Text != byDefault.Text || !path.IsAbs(here.Process.WorkDir) {
-			c.errorf("the directory \".\" is %q, WorkDir says %q, and the default is %q", here.Text, here.Process.WorkDir, byDefault.Text)
-		}
+		c.errorIf(here.Text != byDefault.Text || !path.IsAbs(here.Process.WorkDir),
+			"the directory \".\" is %q, WorkDir says %q, and the default is %q", here.Text, here.Process.WorkDir, byDefault.Text)
 	}},
 	{"home", "a ~ that stands alone or before a slash is the home directory on the machine that runs the command, which is HOME for the command", func(c *check, m *view) {
 		home := m.dir()
@@ -373,9 +341,7 @@ var directoryCases = []testCase{
 	}},
 	{"passed over", "PassedOver is set only if a default directory could not be used, never for a request that names its directory; every read returns the same", func(c *check, m *view) {
 		out := m.runAs(procmgr.StartRequest{Command: "pwd -P", WorkDir: m.dir()})
-		if out.PassedOver != "" {
-			c.errorf("a request named its directory in full, and PassedOver says %q", out.PassedOver)
-		}
+		c.errorIf(out.PassedOver != "", "a request named its directory in full, and PassedOver says %q", out.PassedOver)
 		out = m.run("pwd -P")
 		if again := m.look(out.Process.ID); again.PassedOver != out.PassedOver {
 			c.errorf("Start said that %q was passed over, and Output says %q", out.PassedOver, again.PassedOver)
@@ -389,9 +355,7 @@ func (c *check) ranIn(m *view, asked, want string, env map[string]string) {
 	c.Helper()
 	out := m.runAs(procmgr.StartRequest{Command: "pwd -P", WorkDir: asked, Env: env})
 	c.text(out, want+"\n")
-	if out.Process.WorkDir != want {
-		c.errorf("the directory %q was asked for, which is %q, and WorkDir is %q", asked, want, out.Process.WorkDir)
-	}
+	c.errorIf(out.Process.WorkDir != want, "the directory %q was asked for, which is %q, and WorkDir is %q", asked, want, out.Process.WorkDir)
 }
 
 func directoryMissing(c *check, m *view) {
@@ -427,13 +391,9 @@ var environmentCases = []testCase{
 		given := maps.Clone(env)
 		for name, value := range given {
 			out := m.runAs(procmgr.StartRequest{Command: `printf '%s' "${` + name + `-unset}"`, Env: env})
-			if out.Text != value {
-				c.errorf("the request's variable %s is %s, and the command sees %s", name, excerpt(value), excerpt(out.Text))
-			}
+			c.errorIf(out.Text != value, "the request's variable %s is %s, and the command sees %s", name, excerpt(value), excerpt(out.Text))
 		}
-		if !maps.Equal(env, given) {
-			c.errorf("Start changed the map of its request: %d variables are left of %d", len(env), len(given))
-		}
+		c.errorIf(!maps.Equal(env, given), "Start changed the map of its request: %d variables are left of %d", len(env), len(given))
 	}},
 	{"of one process only", "the variables of a request are for its process alone", func(c *check, m *view) {
 		const command = `echo "${OF_ANOTHER_REQUEST-unset}"`
@@ -462,13 +422,10 @@ func environmentSecrets(c *check, m *view) {
 		return
 	}
 	c.text(out, "one "+mask+"\ntwo "+mask+"\n")
-	if len(out.Redacted) != 1 || out.Redacted[0] != name {
-		c.errorf("Redacted is %q, and had to be the name of the variable, %q", out.Redacted, name)
-	}
+	c.errorIf(len(out.Redacted) != 1 || out.Redacted[0] != name, "Redacted is %q, and had to be the name of the variable, %q", out.Redacted, name)
 	found := m.read(out.Process.ID, procmgr.OutputRequest{Until: value[5:15]})
-	if found.Matched || strings.Contains(found.Text, value) {
-		c.errorf("a search for a part of a masked value returned the line %q and the text %s", found.MatchedLine, excerpt(found.Text))
-	}
+	c.errorIf(found.Matched || strings.Contains(found.Text, value),
+		"a search for a part of a masked value returned the line %q and the text %s", found.MatchedLine, excerpt(found.Text))
 	if found = m.read(out.Process.ID, procmgr.OutputRequest{Until: "^two .*"}); found.MatchedLine != "two "+mask {
 		c.errorf("the line with a masked value is %q, and had to be %q", found.MatchedLine, "two "+mask)
 	}

@@ -224,6 +224,22 @@ func (c *check) fatalf(format string, args ...any) {
 	c.FailNow()
 }
 
+// errorIf is errorf if a promise is broken. The args are evaluated anyway.
+func (c *check) errorIf(broken bool, format string, args ...any) {
+	c.Helper()
+	if broken {
+		c.errorf(format, args...)
+	}
+}
+
+// fatalIf is fatalf if a promise is broken.
+func (c *check) fatalIf(broken bool, format string, args ...any) {
+	c.Helper()
+	if broken {
+		c.fatalf(format, args...)
+	}
+}
+
 // failed reports whether a failure was reported.
 func (c *check) failed() bool {
 	c.mu.Lock()

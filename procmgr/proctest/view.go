@@ -66,9 +66,7 @@ func (v *view) tryStartIn(ctx context.Context, req procmgr.StartRequest) (procmg
 func (v *view) start(req procmgr.StartRequest) procmgr.Output {
 	v.c.Helper()
 	out, err := v.tryStart(req)
-	if err != nil {
-		v.c.fatalf("Start of %.100q failed: %s", req.Command, told(err))
-	}
+	v.c.fatalIf(err != nil, "Start of %.100q failed: %s", req.Command, told(err))
 	return out
 }
 
@@ -83,9 +81,8 @@ func (v *view) runAs(req procmgr.StartRequest) procmgr.Output {
 	v.c.Helper()
 	req.Wait = v.c.long
 	out := v.start(req)
-	if out.Process.State == procmgr.Running {
-		v.c.fatalf("Start of %.100q returned while the process %q still runs: a wait of %v ends when the command ends", req.Command, out.Process.ID, req.Wait)
-	}
+	v.c.fatalIf(out.Process.State == procmgr.Running,
+		"Start of %.100q returned while the process %q still runs: a wait of %v ends when the command ends", req.Command, out.Process.ID, req.Wait)
 	return out
 }
 
@@ -143,9 +140,8 @@ func (v *view) look(id string) procmgr.Output {
 func (v *view) until(id string, from int64, pattern string) procmgr.Output {
 	v.c.Helper()
 	out := v.read(id, procmgr.OutputRequest{From: from, Until: pattern, Wait: v.c.long})
-	if !out.Matched {
-		v.c.fatalf("waiting with Until %q for the output of %.100q from %d on ended without Matched; state %s, output %s", pattern, out.Process.Command, from, out.Process.State, excerpt(out.Text))
-	}
+	v.c.fatalIf(!out.Matched,
+		"waiting with Until %q for the output of %.100q from %d on ended without Matched; state %s, output %s", pattern, out.Process.Command, from, out.Process.State, excerpt(out.Text))
 	return out
 }
 
@@ -188,9 +184,8 @@ func (v *view) meanwhile(id string, req procmgr.OutputRequest, f func()) procmgr
 	answer := v.reading(v.c.ctx, id, req)
 	f()
 	out, err := answer()
-	if err != nil {
-		v.c.fatalf("Output of the process %q with the request %+v failed: %s; state %s, Matched %v, output %s", id, req, told(err), out.Process.State, out.Matched, excerpt(out.Text))
-	}
+	v.c.fatalIf(err != nil,
+		"Output of the process %q with the request %+v failed: %s; state %s, Matched %v, output %s", id, req, told(err), out.Process.State, out.Matched, excerpt(out.Text))
 	return out
 }
 
@@ -201,9 +196,7 @@ func (v *view) tryList(req procmgr.ListRequest) (procmgr.ListPage, error) {
 func (v *view) list() []procmgr.Process {
 	v.c.Helper()
 	page, err := v.tryList(procmgr.ListRequest{})
-	if err != nil {
-		v.c.fatalf("List failed: %s", told(err))
-	}
+	v.c.fatalIf(err != nil, "List failed: %s", told(err))
 	return page.Processes
 }
 
@@ -211,9 +204,7 @@ func (v *view) list() []procmgr.Process {
 func (v *view) listed() procmgr.Process {
 	v.c.Helper()
 	all := v.list()
-	if len(all) != 1 {
-		v.c.fatalf("List has %d processes of a chat that has started one: %+v", len(all), all)
-	}
+	v.c.fatalIf(len(all) != 1, "List has %d processes of a chat that has started one: %+v", len(all), all)
 	return all[0]
 }
 
@@ -237,9 +228,7 @@ func (v *view) kill(id string) {
 func (v *view) describe() procmgr.Description {
 	v.c.Helper()
 	d, err := call(v.c, func() (procmgr.Description, error) { return v.m.Describe(v.c.ctx) })
-	if err != nil {
-		v.c.fatalf("Describe failed: %s", told(err))
-	}
+	v.c.fatalIf(err != nil, "Describe failed: %s", told(err))
 	return d
 }
 
@@ -256,9 +245,7 @@ func (c *check) is(err, want error, format string, args ...any) {
 func (c *check) refused(out procmgr.Output, err, want error, format string, args ...any) {
 	c.Helper()
 	c.is(err, want, format, args...)
-	if out.Process.ID != "" {
-		c.errorf("%s returned the ID %q, as if it may have run something", fmt.Sprintf(format, args...), out.Process.ID)
-	}
+	c.errorIf(out.Process.ID != "", "%s returned the ID %q, as if it may have run something", fmt.Sprintf(format, args...), out.Process.ID)
 }
 
 // told returns the words for an error in a message.
@@ -337,9 +324,7 @@ func (c *check) result(out procmgr.Output, wantCode int, text string) {
 // text fails if an output is not the wanted text.
 func (c *check) text(out procmgr.Output, want string) {
 	c.Helper()
-	if out.Text != want {
-		c.errorf("%.100q printed %s and the output is %s", out.Process.Command, excerpt(want), excerpt(out.Text))
-	}
+	c.errorIf(out.Text != want, "%.100q printed %s and the output is %s", out.Process.Command, excerpt(want), excerpt(out.Text))
 }
 
 // printed fails if the output of a command that has exited is not text, or if it does
@@ -347,9 +332,8 @@ func (c *check) text(out procmgr.Output, want string) {
 func (c *check) printed(out procmgr.Output, text string, bytes int) {
 	c.Helper()
 	c.text(out, text)
-	if out.Next != int64(bytes) || out.Truncated != nil {
-		c.errorf("%.100q printed %d bytes and nothing is left out; Next is %d, Truncated %+v", out.Process.Command, bytes, out.Next, out.Truncated)
-	}
+	c.errorIf(out.Next != int64(bytes) || out.Truncated != nil,
+		"%.100q printed %d bytes and nothing is left out; Next is %d, Truncated %+v", out.Process.Command, bytes, out.Next, out.Truncated)
 }
 
 // excerpt quotes a text. It leaves out the middle of a long one.
@@ -367,9 +351,8 @@ func (v *view) dir() string {
 	v.c.Helper()
 	out := v.run(`cd "$(mktemp -d)" && pwd -P`)
 	dir := strings.TrimSuffix(out.Text, "\n")
-	if len(dir) < 2 || dir[0] != '/' || strings.ContainsAny(dir, "'\n") {
-		v.c.fatalf("a directory could not be made on the host; it needs mktemp: output %s", excerpt(out.Text))
-	}
+	v.c.fatalIf(len(dir) < 2 || dir[0] != '/' || strings.ContainsAny(dir, "'\n"),
+		"a directory could not be made on the host; it needs mktemp: output %s", excerpt(out.Text))
 	v.c.atEnd(func(ctx context.Context) {
 		_, _ = v.m.Start(ctx, procmgr.StartRequest{Command: "rm -rf " + quote(dir), Wait: v.c.long})
 	})
@@ -414,9 +397,7 @@ while IFS= read $limit -r order <&3; do eval "$order"; done`
 func (v *view) puppetAs(in string, req procmgr.StartRequest) *puppet {
 	v.c.Helper()
 	out := v.beginAs(req)
-	if out.Next != int64(len(out.Text)) {
-		v.c.fatalf("%d bytes have been printed, and Next is %d", len(out.Text), out.Next)
-	}
+	v.c.fatalIf(out.Next != int64(len(out.Text)), "%d bytes have been printed, and Next is %d", len(out.Text), out.Next)
 	return &puppet{view: v, id: out.Process.ID, in: in, end: out.Next}
 }
 

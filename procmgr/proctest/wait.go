@@ -18,17 +18,13 @@ var waitCases = []testCase{
 	{"ends at the exit", "a wait ends as soon as the state of the process changes", func(c *check, m *view) {
 		out := m.puppet().waiting(procmgr.OutputRequest{State: procmgr.Running}, "echo last words; exit 7")
 		c.result(out, 7, "ready\nlast words\n")
-		if out.Matched {
-			c.errorf("a wait had no Until, and Matched is true")
-		}
+		c.errorIf(out.Matched, "a wait had no Until, and Matched is true")
 	}},
 	{"ends at the time", "a wait returns when its time is up at the latest, and does not end the process", func(c *check, m *view) {
 		id := m.sleeper()
 		for _, until := range []string{"", "no such line"} {
 			out := m.lasts(id, procmgr.OutputRequest{Until: until})
-			if out.Matched {
-				c.errorf("the time of a wait with Until %q was up, and Matched is true", until)
-			}
+			c.errorIf(out.Matched, "the time of a wait with Until %q was up, and Matched is true", until)
 			c.text(out, "ready\n")
 			m.lives(id, "after the time of a wait was up")
 		}
@@ -47,9 +43,7 @@ var waitCases = []testCase{
 		answer := m.reading(c.ctx, p.id, procmgr.OutputRequest{Wait: forEver})
 		p.tell("exit 4")
 		out, err := answer()
-		if err != nil {
-			c.fatalf("the longest wait for a process that has exited failed: %s", told(err))
-		}
+		c.fatalIf(err != nil, "the longest wait for a process that has exited failed: %s", told(err))
 		c.result(out, 4, "ready\n")
 	}},
 	{"after the exit", "a wait for an exited process ends at once", func(c *check, m *view) {
@@ -66,9 +60,8 @@ var waitCases = []testCase{
 		for _, until := range []string{"", "no such line"} {
 			for _, state := range []procmgr.State{procmgr.Detached, procmgr.Exited} {
 				out := m.read(id, procmgr.OutputRequest{Wait: c.long, State: state, Until: until})
-				if out.Matched || out.Process.State != procmgr.Running {
-					c.errorf("the process runs, and a wait with a State returned the state %q, Matched %v", out.Process.State, out.Matched)
-				}
+				c.errorIf(out.Matched || out.Process.State != procmgr.Running,
+					"the process runs, and a wait with a State returned the state %q, Matched %v", out.Process.State, out.Matched)
 			}
 			m.lasts(id, procmgr.OutputRequest{State: procmgr.Running, Until: until})
 		}
@@ -84,9 +77,7 @@ var waitCases = []testCase{
 		p.tell("exit 2")
 		for _, answer := range answers {
 			out, err := answer()
-			if err != nil {
-				c.fatalf("one of several waits for a process that has exited failed: %s", told(err))
-			}
+			c.fatalIf(err != nil, "one of several waits for a process that has exited failed: %s", told(err))
 			c.result(out, 2, "ready\n")
 		}
 	}},
@@ -130,9 +121,7 @@ var untilCases = []testCase{
 		m.misses(id, 0, "never")
 		for range 2 { // before and after the end
 			out := m.read(id, procmgr.OutputRequest{Until: "^listening"})
-			if !out.Matched {
-				c.errorf("the output already matches Until, and without a wait Matched is false; state %q", out.Process.State)
-			}
+			c.errorIf(!out.Matched, "the output already matches Until, and without a wait Matched is false; state %q", out.Process.State)
 			c.text(out, "listening on 80\nready\n")
 			if out.Process.State == procmgr.Running {
 				m.kill(id)
@@ -195,9 +184,7 @@ var untilCases = []testCase{
 		p := m.puppet()
 		out := p.waiting(procmgr.OutputRequest{Until: "never", State: procmgr.Running}, "printf 'last words'; exit 6")
 		c.result(out, 6, "ready\nlast words")
-		if out.Matched {
-			c.errorf("no line matches Until \"never\", and Matched is true")
-		}
+		c.errorIf(out.Matched, "no line matches Until \"never\", and Matched is true")
 		m.matches(p.id, 0, "last")
 		m.misses(p.id, 0, "never")
 	}},
@@ -246,9 +233,8 @@ var untilCases = []testCase{
 func (c *check) arrived(p *puppet, until, order, text string) {
 	c.Helper()
 	out := p.waiting(procmgr.OutputRequest{From: p.end, Until: until}, order)
-	if !out.Matched || out.Process.State != procmgr.Running {
-		c.errorf("%q was printed, which Until %q matches, and Matched is %v, state %q", text, until, out.Matched, out.Process.State)
-	}
+	c.errorIf(!out.Matched || out.Process.State != procmgr.Running,
+		"%q was printed, which Until %q matches, and Matched is %v, state %q", text, until, out.Matched, out.Process.State)
 	c.text(out, text)
 }
 
@@ -295,14 +281,12 @@ func searchTells(c *check, m *view) {
 		{0, "never", "", 0},
 	} {
 		out := m.read(p.id, procmgr.OutputRequest{From: tt.from, Until: tt.pattern})
-		if out.Matched != (tt.pattern != "never") || out.MatchedLine != tt.line || out.MatchedAt != tt.at {
-			c.errorf("Until %q from %d on: Matched is %v, in the line %q at %d, not %q at %d", tt.pattern, tt.from, out.Matched, out.MatchedLine, out.MatchedAt, tt.line, tt.at)
-		}
+		c.errorIf(out.Matched != (tt.pattern != "never") || out.MatchedLine != tt.line || out.MatchedAt != tt.at,
+			"Until %q from %d on: Matched is %v, in the line %q at %d, not %q at %d", tt.pattern, tt.from, out.Matched, out.MatchedLine, out.MatchedAt, tt.line, tt.at)
 	}
 	out := p.waiting(procmgr.OutputRequest{From: end, Until: "^later"}, "echo secret; echo later")
-	if out.MatchedLine != "later" || out.MatchedAt != end+int64(len("secret\n")) {
-		c.errorf("a line that was printed during the wait matches, and is told as %q at %d", out.MatchedLine, out.MatchedAt)
-	}
+	c.errorIf(out.MatchedLine != "later" || out.MatchedAt != end+int64(len("secret\n")),
+		"a line that was printed during the wait matches, and is told as %q at %d", out.MatchedLine, out.MatchedAt)
 	id := m.run(`printf 'first\n'; head -c 2000 /dev/zero | tr '\0' x; printf '\303\244NEEDLE\303\244'; head -c 1000 /dev/zero | tr '\0' y`).Process.ID
 	out = m.read(id, procmgr.OutputRequest{Until: "N.*E"})
 	if line := out.MatchedLine; len(line) > 300 || !strings.Contains(line, "NEEDLE") || !utf8.ValidString(line) || out.MatchedAt != int64(len("first\n")) {
@@ -366,9 +350,7 @@ const listeners = "command -v perl || command -v python3 || command -v node"
 func (v *view) supports(id string, req procmgr.OutputRequest) (out procmgr.Output, ok bool) {
 	v.c.Helper()
 	out, err := v.tryRead(id, req)
-	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		v.c.fatalf("Output with the request %+v failed: %s", req, told(err))
-	}
+	v.c.fatalIf(err != nil && !errors.Is(err, errors.ErrUnsupported), "Output with the request %+v failed: %s", req, told(err))
 	return out, err == nil
 }
 
@@ -378,9 +360,7 @@ func (v *view) canListen() bool {
 	v.c.Helper()
 	out := v.run(listeners)
 	asked, ok := v.supports(out.Process.ID, procmgr.OutputRequest{Ports: true})
-	if len(asked.Listening) > 0 {
-		v.c.errorf("a process that has exited listens on %v", asked.Listening)
-	}
+	v.c.errorIf(len(asked.Listening) > 0, "a process that has exited listens on %v", asked.Listening)
 	return ok && strings.Contains(out.Text, "/")
 }
 
@@ -407,14 +387,11 @@ func portsUntil(c *check, m *view) {
 	port := m.port(p.id)
 	c.listensOn(out, port)
 	number, err := strconv.Atoi(port)
-	if err != nil {
-		c.fatalf("the port is %q", port)
-	}
+	c.fatalIf(err != nil, "the port is %q", port)
 	out = m.read(p.id, procmgr.OutputRequest{UntilListening: number, Wait: c.long})
 	c.listensOn(out, port)
-	if out.Process.State != procmgr.Running {
-		c.errorf("a wait with UntilListening %s for a process that listens has ended when the process was %s", port, out.Process.State)
-	}
+	c.errorIf(out.Process.State != procmgr.Running,
+		"a wait with UntilListening %s for a process that listens has ended when the process was %s", port, out.Process.State)
 }
 
 func portsOwn(c *check, m *view) {
@@ -453,14 +430,10 @@ func membersOwn(c *check, m *view) {
 		}
 		own := make(map[int]bool)
 		for _, member := range out.Members {
-			if member.PID <= 0 || seen[member.PID] {
-				c.errorf("a member of %q is of another process too, or has no pid: %+v", id, member)
-			}
+			c.errorIf(member.PID <= 0 || seen[member.PID], "a member of %q is of another process too, or has no pid: %+v", id, member)
 			own[member.PID], seen[member.PID] = true, true
 		}
-		if out.Process.PID != 0 && !own[out.Process.PID] {
-			c.errorf("the leader of %q is %d, and Members has %+v", id, out.Process.PID, out.Members)
-		}
+		c.errorIf(out.Process.PID != 0 && !own[out.Process.PID], "the leader of %q is %d, and Members has %+v", id, out.Process.PID, out.Members)
 		if id == parent && !slices.ContainsFunc(out.Members, func(m procmgr.Member) bool { return own[m.Parent] }) {
 			c.errorf("a shell with a child has the members %+v", out.Members)
 		}
