@@ -125,8 +125,7 @@ func listSome(c *check, m *view) {
 		}
 	}
 	for _, req := range []procmgr.ListRequest{{State: "asleep"}, {Offset: -1}} {
-		_, err := m.tryList(req)
-		c.is(err, procmgr.ErrInvalid, "List with %+v", req)
+		c.is(errOf(m.tryList(req)), procmgr.ErrInvalid, "List with %+v", req)
 	}
 }
 
@@ -180,8 +179,7 @@ func chatRefused(c *check, _ *view) {
 		m, called := c.chatNamed(name), fmt.Sprintf("in the chat %.20q", name)
 		c.fatalIf(m.m == nil, "Chat(%.20q) returned nil, and no Manager to answer", name)
 		for _, req := range []procmgr.StartRequest{{Command: "echo ran >>" + quote(file), Wait: c.long}, {ID: id, Command: sleeps}} {
-			out, err := m.tryStart(req)
-			c.refused(out, err, procmgr.ErrInvalid, "Start %s", called)
+			m.refuses(req, procmgr.ErrInvalid, "Start %s", called)
 		}
 		out, err := m.tryRead(id, procmgr.OutputRequest{})
 		c.is(err, procmgr.ErrInvalid, "Output %s", called)
@@ -375,8 +373,7 @@ func concurrentOwned(c *check, m *view) {
 		c.fatalIf(len(page) != 1, "List has %d processes of a chat that has started one", len(page))
 		spoiled("List", &page[0])
 	}
-	_, err := m.tryStart(req)
-	c.is(err, procmgr.ErrConflict, "Start with a used ID and a changed map")
+	c.is(errOf(m.tryStart(req)), procmgr.ErrConflict, "Start with a used ID and a changed map")
 	env["A"] = "1"
 	again, err := m.tryStart(req)
 	c.fatalIf(errors.Is(err, procmgr.ErrConflict),

@@ -129,8 +129,7 @@ func eventsTold(c *check, m *view) {
 		c.exited(ended.Process, i, procmgr.CauseExit)
 		c.errorIf(began.At.IsZero() || ended.At.Before(began.At), "a start was at %v and its end at %v", began.At, ended.At)
 	}
-	_, err := m.tryStart(procmgr.StartRequest{Command: " "})
-	c.is(err, procmgr.ErrInvalid, "Start without a command")
+	c.is(errOf(m.tryStart(procmgr.StartRequest{Command: " "})), procmgr.ErrInvalid, "Start without a command")
 	c.tells("after a start that was refused", m.events(procmgr.EventsRequest{}), want...)
 }
 
@@ -160,8 +159,7 @@ func eventsWait(c *check, m *view) {
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, brief)
 	defer cancel()
-	_, err := m.tryEvents(ctx, procmgr.EventsRequest{After: next, Wait: c.long})
-	c.is(err, context.DeadlineExceeded, "a wait for events whose ctx had a deadline")
+	c.is(errOf(m.tryEvents(ctx, procmgr.EventsRequest{After: next, Wait: c.long})), context.DeadlineExceeded, "a wait for events whose ctx had a deadline")
 }
 
 func eventsAgree(c *check, m *view) {
@@ -203,8 +201,7 @@ func eventsChats(c *check, m *view) {
 		}
 	}
 	c.errorIf(!slices.Equal(got, want), "Events of the host told %q, and had to tell %q", got, want)
-	_, err := c.chatNamed("").tryEvents(c.ctx, procmgr.EventsRequest{})
-	c.is(err, procmgr.ErrInvalid, "Events of a chat without an ID")
+	c.is(errOf(c.chatNamed("").tryEvents(c.ctx, procmgr.EventsRequest{})), procmgr.ErrInvalid, "Events of a chat without an ID")
 }
 
 func eventsNotify(c *check, m *view) {
@@ -234,8 +231,7 @@ func eventsNotify(c *check, m *view) {
 
 func eventsNotifyRefused(c *check, m *view) {
 	for _, pattern := range []string{"(", "a\nb", strings.Repeat("x", 257), "x{1000}"} {
-		out, err := m.tryStart(procmgr.StartRequest{Command: "true", Notify: pattern})
-		c.refused(out, err, procmgr.ErrInvalid, "Start with Notify %s", excerpt(pattern))
+		m.refuses(procmgr.StartRequest{Command: "true", Notify: pattern}, procmgr.ErrInvalid, "Start with Notify %s", excerpt(pattern))
 	}
 	c.tells("after starts that were refused", m.events(procmgr.EventsRequest{}))
 	id := c.id()

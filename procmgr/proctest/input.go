@@ -21,16 +21,14 @@ var inputCases = []testCase{
 	{"another key's data", "Input with a key that has written other Data, Keys, Close or Secret fails with ErrConflict and writes nothing", piped(numbers, func(c *check, m *view, id string) {
 		m.input(id, procmgr.InputRequest{IdempotencyKey: "k", Data: []byte("one\n")})
 		for _, req := range []procmgr.InputRequest{{IdempotencyKey: "k", Data: []byte("two\n")}, {IdempotencyKey: "k", Data: []byte("one\n"), Close: true}} {
-			_, err := m.tryInput(id, req)
-			c.is(err, procmgr.ErrConflict, "Input of %q with the key of other input", req.Data)
+			c.is(errOf(m.tryInput(id, req)), procmgr.ErrConflict, "Input of %q with the key of other input", req.Data)
 		}
 		m.closes(id, "1 one\nend\n")
 	})},
 	{"close", "Close ends the input of a pipe, and Data after that is ErrInvalid", piped("cat; echo end; exec sleep 600", func(c *check, m *view, id string) {
 		out := m.input(id, procmgr.InputRequest{Data: []byte("last\n"), Close: true, Until: "^end$", Wait: c.long})
 		c.text(out.Output, "last\nend\n")
-		_, err := m.tryInput(id, procmgr.InputRequest{Data: []byte("more\n")})
-		c.is(err, procmgr.ErrInvalid, "Input after Close")
+		c.is(errOf(m.tryInput(id, procmgr.InputRequest{Data: []byte("more\n")})), procmgr.ErrInvalid, "Input after Close")
 	})},
 	{"no reader", "Input fails with ErrNotRunning if nobody can read the stdin of the process any more", piped("exec <&-; echo ready; exec sleep 600", func(c *check, m *view, id string) {
 		x := procmgr.InputRequest{Data: []byte("x")}
@@ -44,15 +42,12 @@ var inputCases = []testCase{
 		})
 		c.is(err, procmgr.ErrNotRunning, "Input to a process that has closed its stdin")
 		exited := m.runAs(procmgr.StartRequest{Command: "true", Stdin: procmgr.StdinPipe}).Process.ID
-		_, err = m.tryInput(exited, x)
-		c.is(err, procmgr.ErrNotRunning, "Input to a process that has ended")
-		_, err = m.tryInput(c.id(), x)
-		c.is(err, procmgr.ErrNotFound, "Input to a process that does not exist")
+		c.is(errOf(m.tryInput(exited, x)), procmgr.ErrNotRunning, "Input to a process that has ended")
+		c.is(errOf(m.tryInput(c.id(), x)), procmgr.ErrNotFound, "Input to a process that does not exist")
 	})},
 	{"no stdin", "Input to a process that was started without a stdin fails with ErrInvalid, and so do Keys and Secret on a pipe", piped(numbers, func(c *check, m *view, id string) {
 		x := []byte("x\n")
-		_, err := m.tryInput(m.sleeper(), procmgr.InputRequest{Data: x})
-		c.is(err, procmgr.ErrInvalid, "Input to a process with an empty stdin")
+		c.is(errOf(m.tryInput(m.sleeper(), procmgr.InputRequest{Data: x})), procmgr.ErrInvalid, "Input to a process with an empty stdin")
 		for what, req := range map[string]procmgr.InputRequest{
 			"a key":           {Data: x, Keys: []procmgr.Key{"enter"}},
 			"a secret":        {Data: x, Secret: true},
@@ -60,8 +55,7 @@ var inputCases = []testCase{
 			"a bad pattern":   {Data: x, Until: "("},
 			"a bad key of it": {IdempotencyKey: "not a key", Data: x},
 		} {
-			_, err := m.tryInput(id, req)
-			c.is(err, procmgr.ErrInvalid, "Input to a pipe with %s", what)
+			c.is(errOf(m.tryInput(id, req)), procmgr.ErrInvalid, "Input to a pipe with %s", what)
 		}
 		m.closes(id, "end\n")
 	})},
@@ -72,8 +66,7 @@ var inputCases = []testCase{
 		}
 		other := req
 		other.Stdin = procmgr.StdinEmpty
-		_, err := m.tryStart(other)
-		c.is(err, procmgr.ErrConflict, "Start with the ID of a process with the stdin %q, with the stdin %q", req.Stdin, other.Stdin)
+		c.is(errOf(m.tryStart(other)), procmgr.ErrConflict, "Start with the ID of a process with the stdin %q, with the stdin %q", req.Stdin, other.Stdin)
 	})},
 	{"together", "the bytes of one request stay together, whoever else writes", piped(`while read -r x; do echo "${#x} $(printf %s "$x" | tr -s abcd)"; done`, inputTogether)},
 	{"until", "a wait for Until matches output from the offset before the write on, and nothing that stood there before", piped(`echo prompt; while read -r x; do echo "$x"; done`, func(c *check, m *view, id string) {
@@ -105,8 +98,7 @@ var inputCases = []testCase{
 		}
 	})},
 	{"another chat's", "Input to a process of another chat fails with ErrNotFound", piped(numbers, func(c *check, m *view, id string) {
-		_, err := c.chat("b").tryInput(id, procmgr.InputRequest{Data: []byte("x\n")})
-		c.is(err, procmgr.ErrNotFound, "Input to a process of another chat")
+		c.is(errOf(c.chat("b").tryInput(id, procmgr.InputRequest{Data: []byte("x\n")})), procmgr.ErrNotFound, "Input to a process of another chat")
 		m.closes(id, "end\n")
 	})},
 }
@@ -215,8 +207,7 @@ func inputSecret(c *check, m *view) {
 	m.until(id, 0, "^ready$")
 	enter := []procmgr.Key{"enter"}
 	secret := procmgr.InputRequest{Data: []byte("hush"), Keys: enter, Secret: true, Wait: brief}
-	_, err := m.tryInput(id, secret)
-	c.is(err, procmgr.ErrNotReady, "Input of a secret to a program that shows what is typed")
+	c.is(errOf(m.tryInput(id, secret)), procmgr.ErrNotReady, "Input of a secret to a program that shows what is typed")
 	m.input(id, procmgr.InputRequest{Keys: enter, Until: "^now$", Wait: c.long})
 	secret.Until, secret.Wait = "^it has 4$", c.long
 	if out := m.input(id, secret); !out.Matched {

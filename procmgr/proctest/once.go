@@ -14,8 +14,7 @@ var refusalCases = []testCase{
 	{"cut short", "if Start returns an error without an ID, and the error is not ErrUnknown, it has started nothing and will start nothing", refusalCutShort},
 	{"conflict", "a Start that fails with ErrConflict starts nothing and returns no ID: the process of that ID belongs to another request", func(c *check, m *view) {
 		id := m.sleeper()
-		out, err := m.tryStart(procmgr.StartRequest{ID: id, Command: "true"})
-		c.refused(out, err, procmgr.ErrConflict, "Start of another command with the ID of a process that runs")
+		m.refuses(procmgr.StartRequest{ID: id, Command: "true"}, procmgr.ErrConflict, "Start of another command with the ID of a process that runs")
 		m.runs(id, "after the start of another command with its ID")
 	}},
 }
@@ -44,8 +43,7 @@ func refusalCutShort(c *check, m *view) {
 		}
 	}
 	for _, id := range refused {
-		_, err := m.tryRead(id, procmgr.OutputRequest{})
-		c.is(err, procmgr.ErrNotFound, "Start of %q returned an error without an ID, as if nothing was started: Output of it", id)
+		c.is(errOf(m.tryRead(id, procmgr.OutputRequest{})), procmgr.ErrNotFound, "Start of %q returned an error without an ID, as if nothing was started: Output of it", id)
 	}
 	for ran := range strings.Lines(m.file(marks)) {
 		if id := strings.TrimSuffix(ran, "\n"); slices.Contains(refused, id) {
@@ -202,8 +200,7 @@ func (v *view) conflicts(base procmgr.StartRequest) {
 	} {
 		req := base
 		change(&req)
-		out, err := v.tryStart(req)
-		v.c.refused(out, err, procmgr.ErrConflict, "Start with a used ID and %s", what)
+		v.refuses(req, procmgr.ErrConflict, "Start with a used ID and %s", what)
 	}
 }
 
@@ -220,8 +217,7 @@ var ageCases = []testCase{
 	{"more than the host's", "Start of an ID that the host does not know, and that is older than the host, fails with ErrUnknown, runs nothing and leaves the ID unused", func(c *check, m *view) {
 		req, runs := m.counted("echo done")
 		req.Age = before
-		_, err := m.tryStart(req)
-		c.is(err, procmgr.ErrUnknown, "Start with an Age of 100 years")
+		c.is(errOf(m.tryStart(req)), procmgr.ErrUnknown, "Start with an Age of 100 years")
 		runs(0, "a Start with an Age of 100 years")
 		req.Age = 0
 		m.runAs(req)
@@ -278,8 +274,7 @@ var stopCases = []testCase{
 		}
 		c.is(m.trySignal(id, procmgr.Kill), procmgr.ErrNotFound, "kill of another chat's ID")
 		other.runs(id, "after another chat had killed that ID")
-		_, err := m.tryStart(procmgr.StartRequest{ID: id, Command: sleeps})
-		c.is(err, procmgr.ErrConflict, "Start with an ID that the chat itself had spent")
+		c.is(errOf(m.tryStart(procmgr.StartRequest{ID: id, Command: sleeps})), procmgr.ErrConflict, "Start with an ID that the chat itself had spent")
 	}},
 	{"in a race", "the start that a stop is meant for cannot overtake it: when both have returned, nothing runs", stopRace},
 }
@@ -291,12 +286,10 @@ func stopSpends(c *check, m *view, sig procmgr.Signal) {
 		c.is(m.trySignal(req.ID, sig), procmgr.ErrNotFound, "%s of an ID that was never used", sig)
 	}
 	for range 2 {
-		out, err := m.tryStart(req)
-		c.refused(out, err, procmgr.ErrConflict, "Start with an ID that %s had spent", sig)
+		m.refuses(req, procmgr.ErrConflict, "Start with an ID that %s had spent", sig)
 	}
 	runs(0, "Start with an ID that "+string(sig)+" had spent")
-	_, err := m.tryRead(req.ID, procmgr.OutputRequest{})
-	c.is(err, procmgr.ErrNotFound, "Output of an ID that was spent and never had a process")
+	c.is(errOf(m.tryRead(req.ID, procmgr.OutputRequest{})), procmgr.ErrNotFound, "Output of an ID that was spent and never had a process")
 }
 
 func stopRace(c *check, m *view) {
@@ -313,8 +306,7 @@ func stopRace(c *check, m *view) {
 		})
 		switch {
 		case errors.Is(startErr, procmgr.ErrConflict) && errors.Is(stopErr, procmgr.ErrNotFound):
-			_, err := m.tryRead(id, procmgr.OutputRequest{})
-			c.is(err, procmgr.ErrNotFound, "Output of an ID whose Start was a conflict")
+			c.is(errOf(m.tryRead(id, procmgr.OutputRequest{})), procmgr.ErrNotFound, "Output of an ID whose Start was a conflict")
 		case startErr == nil && stopErr == nil:
 			if p := m.look(id).Process; p.State != procmgr.Exited || p.EndedBy != procmgr.CauseRequest {
 				c.errorf("Start and Kill of one ID at the same instant succeeded, and the process is %q, ended by %q", p.State, p.EndedBy)

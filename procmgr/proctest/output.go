@@ -89,8 +89,7 @@ var outputCases = []testCase{
 	{"unknown process", "Output of an ID that was never used fails with ErrNotFound, however odd the ID is", func(c *check, m *view) {
 		m.run("true")
 		for _, req := range []procmgr.OutputRequest{{}, {Wait: c.long, Until: "x"}} {
-			_, err := m.tryRead(c.id(), req)
-			c.is(err, procmgr.ErrNotFound, "Output of an ID that was never used")
+			c.is(errOf(m.tryRead(c.id(), req)), procmgr.ErrNotFound, "Output of an ID that was never used")
 		}
 		for _, id := range []string{"", "list", "start", "a/b", "..", "a?from=1", "a%2fb", "#", "a b", "\x00", "ä", strings.Repeat("x", 65)} {
 			if _, err := m.tryRead(id, procmgr.OutputRequest{}); !isOneOf(err, procmgr.ErrNotFound, procmgr.ErrInvalid) {

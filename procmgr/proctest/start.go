@@ -70,8 +70,7 @@ var startCases = []testCase{
 		out, err := m.tryStartIn(ctx, procmgr.StartRequest{ID: id, Command: "exec sleep 600", Wait: c.long})
 		c.is(err, context.Canceled, "Start whose ctx had ended before")
 		if out.Process.ID == "" {
-			_, err = m.tryRead(id, procmgr.OutputRequest{})
-			c.is(err, procmgr.ErrNotFound, "Output of the ID of a Start that returned none")
+			c.is(errOf(m.tryRead(id, procmgr.OutputRequest{})), procmgr.ErrNotFound, "Output of the ID of a Start that returned none")
 		}
 	}},
 	{"refuses", "a request that can never work is ErrInvalid, starts nothing and returns no ID", startRefuses},
@@ -163,8 +162,7 @@ func startRefuses(c *check, m *view) {
 		"an ID of 65 characters":          {ID: strings.Repeat("x", 65), Command: "true"},
 		"a negative lifetime":             {Command: "true", MaxLifetime: -1},
 	} {
-		out, err := m.tryStart(req)
-		c.refused(out, err, procmgr.ErrInvalid, "Start with %s", what)
+		m.refuses(req, procmgr.ErrInvalid, "Start with %s", what)
 	}
 	if all := m.list(); len(all) > 0 {
 		c.errorf("Start has refused every request, and List has %d processes, the first %q", len(all), all[0].Command)
@@ -365,10 +363,8 @@ func directoryMissing(c *check, m *view) {
 	req := procmgr.StartRequest{ID: c.id(), Command: "echo ran >>" + quote(dir+"/runs") + "; pwd -P", WorkDir: missing, Wait: c.long}
 	for what, dir := range map[string]string{"a missing directory": missing, "a file as the directory": file} {
 		req.WorkDir = dir
-		out, err := m.tryStart(req)
-		c.refused(out, err, procmgr.ErrInvalid, "Start in %s", what)
-		_, err = m.tryRead(req.ID, procmgr.OutputRequest{})
-		c.is(err, procmgr.ErrNotFound, "Output of an ID whose Start was refused for %s", what)
+		m.refuses(req, procmgr.ErrInvalid, "Start in %s", what)
+		c.is(errOf(m.tryRead(req.ID, procmgr.OutputRequest{})), procmgr.ErrNotFound, "Output of an ID whose Start was refused for %s", what)
 	}
 	if runs := m.file(dir + "/runs"); runs != "" {
 		c.errorf("a refused Start ran its command: %q", runs)

@@ -240,13 +240,16 @@ func (c *check) is(err, want error, format string, args ...any) {
 	}
 }
 
-// refused fails if a Start did not fail with an error, or returned an ID, as if it may
+// refuses fails if Start does not fail with an error, or if it returns an ID, as if it may
 // have run something.
-func (c *check) refused(out procmgr.Output, err, want error, format string, args ...any) {
-	c.Helper()
-	c.is(err, want, format, args...)
-	c.errorIf(out.Process.ID != "", "%s returned the ID %q, as if it may have run something", fmt.Sprintf(format, args...), out.Process.ID)
+func (v *view) refuses(req procmgr.StartRequest, want error, format string, args ...any) {
+	v.c.Helper()
+	out, err := v.tryStart(req)
+	v.c.is(err, want, format, args...)
+	v.c.errorIf(out.Process.ID != "", "%s returned the ID %q, as if it may have run something", fmt.Sprintf(format, args...), out.Process.ID)
 }
+
+func errOf[T any](_ T, err error) error { return err }
 
 // told returns the words for an error in a message.
 func told(err error) string {

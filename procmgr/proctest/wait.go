@@ -89,12 +89,10 @@ var waitCases = []testCase{
 			answer := m.reading(ctx, p.id, req)
 			m.look(p.id) // takes about as long as the wait takes to begin
 			cancel()
-			_, err := answer()
-			c.is(err, context.Canceled, "a wait with Until %q whose ctx ended", until)
-			_, err = m.tryReadIn(ctx, p.id, req)
-			c.is(err, context.Canceled, "a wait with Until %q whose ctx had ended before", until)
+			c.is(errOf(answer()), context.Canceled, "a wait with Until %q whose ctx ended", until)
+			c.is(errOf(m.tryReadIn(ctx, p.id, req)), context.Canceled, "a wait with Until %q whose ctx had ended before", until)
 			ctx, cancel = context.WithTimeout(c.ctx, brief)
-			_, err = m.tryReadIn(ctx, p.id, req)
+			_, err := m.tryReadIn(ctx, p.id, req)
 			cancel()
 			c.is(err, context.DeadlineExceeded, "a wait with Until %q whose ctx had a deadline", until)
 		}
@@ -221,8 +219,7 @@ var untilCases = []testCase{
 		running, exited := m.sleeper(), m.run("true").Process.ID
 		for _, pattern := range []string{"(", `(a)\1`, "a(?=b)", strings.Repeat("x", 257), "(a{30}){40}", "a{1001}", `ready\n`, "ready\nready", "a$b"} {
 			for _, id := range []string{running, exited} {
-				_, err := m.tryRead(id, procmgr.OutputRequest{Until: pattern, Wait: c.long})
-				c.is(err, procmgr.ErrInvalid, "Output with the pattern %s", excerpt(pattern))
+				c.is(errOf(m.tryRead(id, procmgr.OutputRequest{Until: pattern, Wait: c.long})), procmgr.ErrInvalid, "Output with the pattern %s", excerpt(pattern))
 			}
 		}
 		m.matches(running, 0, "ready|"+strings.Repeat("x", 250)) // 256 bytes
