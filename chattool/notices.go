@@ -47,7 +47,7 @@ const maxTold = 256
 // conversation, whose steps follow each other. Another program does not know what this
 // one has told: a history that outlives the program has to have the messages in it.
 func PrepareStep(inbox *toolset.Inbox, next fantasy.PrepareStepFunction) fantasy.PrepareStepFunction {
-	t := &telling{inbox: inbox}
+	t := &delivery{inbox: inbox}
 	return func(ctx context.Context, opts fantasy.PrepareStepFunctionOptions) (context.Context, fantasy.PrepareStepResult, error) {
 		given := len(opts.Messages)
 		var text string
@@ -80,20 +80,20 @@ func where(messages []fantasy.Message, text string) int {
 	})
 }
 
-// A telling is what a function of PrepareStep has told of its Inbox.
-type telling struct {
+// A delivery is what a function of PrepareStep has told of its Inbox.
+type delivery struct {
 	inbox *toolset.Inbox
 
 	mu   sync.Mutex // guards the fields below
-	told []told     // in the order in which it was told
+	told []placedMessage     // in the order in which it was told
 	// open are the notices of the last of them, if they are not acknowledged.
 	open  toolset.Notices
 	given []fantasy.Message // the messages of the last step, without what was told
 }
 
-// A told is one message, and its place: it is the one at the index at, behind
+// A placedMessage is one message, and its place: it is the one at the index at, behind
 // the message after.
-type told struct {
+type placedMessage struct {
 	text  string
 	at    int
 	after fantasy.Message
@@ -101,7 +101,7 @@ type told struct {
 
 // tell returns the messages of a step with all that was told in its place, and
 // with what is to be told now. text is what is not acknowledged of that, or "".
-func (t *telling) tell(ctx context.Context, messages []fantasy.Message) (whole []fantasy.Message, text string) {
+func (t *delivery) tell(ctx context.Context, messages []fantasy.Message) (whole []fantasy.Message, text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	anew := len(messages) <= len(t.given) && slices.EqualFunc(messages, t.given[:len(messages)], same) // a turn that failed begins anew
@@ -134,7 +134,7 @@ func (t *telling) tell(ctx context.Context, messages []fantasy.Message) (whole [
 		return whole, t.open.Text
 	}
 	if old := t.open.Text; old != "" && old != n.Text { // the model was not told, and need not be told all of it any more
-		t.told = slices.DeleteFunc(t.told, func(m told) bool { return m.text == old })
+		t.told = slices.DeleteFunc(t.told, func(m placedMessage) bool { return m.text == old })
 		if i := where(whole, old); i >= 0 && where(messages, old) < 0 {
 			whole = slices.Delete(whole, i, i+1)
 		}
@@ -147,13 +147,13 @@ func (t *telling) tell(ctx context.Context, messages []fantasy.Message) (whole [
 
 // add notes that a text is told, and puts it behind the messages if they do not
 // have it.
-func (t *telling) add(whole []fantasy.Message, text string) []fantasy.Message {
+func (t *delivery) add(whole []fantasy.Message, text string) []fantasy.Message {
 	at := where(whole, text)
 	if at < 0 {
 		at = len(whole)
 		whole = append(whole, fantasy.NewUserMessage(text))
 	}
-	if slices.ContainsFunc(t.told, func(m told) bool { return m.text == text }) {
+	if slices.ContainsFunc(t.told, func(m placedMessage) bool { return m.text == text }) {
 		return whole
 	}
 	t.told = append(t.told, toldAt(whole, at, text))
@@ -162,8 +162,8 @@ func (t *telling) add(whole []fantasy.Message, text string) []fantasy.Message {
 }
 
 // toldAt returns a message that is told at an index.
-func toldAt(whole []fantasy.Message, at int, text string) told {
-	m := told{text: text, at: at}
+func toldAt(whole []fantasy.Message, at int, text string) placedMessage {
+	m := placedMessage{text: text, at: at}
 	if at > 0 {
 		m.after = whole[at-1]
 	}
@@ -172,7 +172,7 @@ func toldAt(whole []fantasy.Message, at int, text string) told {
 
 // place returns the index at which a message belongs, or -1 if the one that it
 // is behind is not there.
-func (m told) place(whole []fantasy.Message) int {
+func (m placedMessage) place(whole []fantasy.Message) int {
 	if m.at == 0 || m.at <= len(whole) && same(whole[m.at-1], m.after) {
 		return m.at
 	}

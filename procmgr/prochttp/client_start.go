@@ -34,7 +34,7 @@ func (m *manager) start(ctx context.Context, req procmgr.StartRequest) (procmgr.
 	if _, err := encode(startBody(req)); err != nil {
 		return procmgr.Output{}, err // nothing was sent
 	}
-	s := &starting{manager: m, req: req, began: time.Now()}
+	s := &startCall{manager: m, req: req, began: time.Now()}
 	s.call = call{manager: m, id: req.ID, path: pathStart, into: &s.out, body: func() (any, time.Duration) {
 		body := startBody(req)
 		body.Wait, body.Age = max(min(req.Wait, m.c.slice), 0), check.Older(req.Age, came)
@@ -61,7 +61,7 @@ func (m *manager) start(ctx context.Context, req procmgr.StartRequest) (procmgr.
 }
 
 // aim finds the server that the start is meant for, and whether the ID was sent before.
-func (s *starting) aim(ctx context.Context) error {
+func (s *startCall) aim(ctx context.Context) error {
 	if s.req.Age <= 0 {
 		if s.call.instance, s.asked = s.c.seen.claim(s.chat, s.req.ID); s.call.instance != "" {
 			return nil
@@ -78,8 +78,8 @@ func (s *starting) aim(ctx context.Context) error {
 	return nil
 }
 
-// A starting is a start that the client is sending.
-type starting struct {
+// A startCall is a start that the client is sending.
+type startCall struct {
 	*manager
 	req   procmgr.StartRequest // with an ID
 	began time.Time
@@ -96,7 +96,7 @@ var errTurns = xerrors.Errorf("each of %d servers in a row was another one, and 
 // send sends a start until it is answered. It moves on to a new server only
 // while nothing can have run under the ID, neither on the new server nor on the
 // one that the client meant.
-func (s *starting) send(ctx context.Context) (*answer, error) {
+func (s *startCall) send(ctx context.Context) (*answer, error) {
 	for range maxRestarts {
 		answer, err := s.c.call(ctx, &s.call)
 		moved := answer != nil && answer.failure.Code == codeRestarted && answer.instance != s.call.instance
@@ -112,13 +112,13 @@ func (s *starting) send(ctx context.Context) (*answer, error) {
 
 // begun returns an Output for a process that may have begun, with its ID and
 // its chat.
-func (s *starting) begun() procmgr.Output {
+func (s *startCall) begun() procmgr.Output {
 	return procmgr.Output{Process: procmgr.Process{ID: s.req.ID, ChatID: s.chat}}
 }
 
 // failed returns the Output and the error of a start that failed. The Output has
 // an ID if the command may have begun. answer is nil if no answer came.
-func (s *starting) failed(ctx context.Context, answer *answer, err error) (procmgr.Output, error) {
+func (s *startCall) failed(ctx context.Context, answer *answer, err error) (procmgr.Output, error) {
 	var f failure
 	if answer != nil {
 		f = answer.failure
@@ -154,7 +154,7 @@ func (s *starting) failed(ctx context.Context, answer *answer, err error) (procm
 }
 
 // wait reads the answer of a start, and waits for the rest of its time.
-func (s *starting) wait(ctx context.Context, answer *answer) (procmgr.Output, error) {
+func (s *startCall) wait(ctx context.Context, answer *answer) (procmgr.Output, error) {
 	out := s.out
 	if err := answer.about(s.manager, out.Process, s.req.ID); err != nil {
 		return s.begun(), unknown(err)

@@ -100,7 +100,7 @@ func newKeeper(o order, sandboxes makers) (_ *keeper, err error) {
 	if err := k.orphans.adopt(); err != nil {
 		log.Warn("orphans of processes go to another process", slog.String("error", err.Error()))
 	}
-	handler, err := prochttp.NewHandler(registeredHost{registered{k.local, &k.register, ""}, k.local}, &prochttp.HandlerOptions{
+	handler, err := prochttp.NewHandler(registeredHost{recorder{k.local, &k.register, ""}, k.local}, &prochttp.HandlerOptions{
 		Insecure: true, MaxBody: maxBody, MaxWaiters: -1, Logger: options.Logger,
 	})
 	if err != nil {

@@ -160,16 +160,16 @@ func (t *table) room(keeper, chat string, chatMax int) error {
 		len(own), chatMax, most, strings.Join(ids, ", "), procmgr.ErrLimit)
 }
 
-// A registered is a keeper's view of its Local for the host or one chat: before a
+// A recorder is a keeper's view of its Local for the host or one chat: before a
 // process is started or an ID is spent, it is written down.
-type registered struct {
+type recorder struct {
 	procmgr.Manager
 	r    *register
 	chat string
 }
 
 // Start implements [procmgr.Manager].
-func (m registered) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+func (m recorder) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
 	if req.ID == "" {
 		req.ID = procmgr.NewID()
 	}
@@ -216,7 +216,7 @@ func (m registered) Start(ctx context.Context, req procmgr.StartRequest) (procmg
 }
 
 // Signal implements [procmgr.Manager]. A stop of an ID that has no claim spends it.
-func (m registered) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
+func (m recorder) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
 	if check.ID(id) != nil || m.chat != "" && check.Chat(m.chat) != nil {
 		return m.Manager.Signal(ctx, id, sig) // it says why
 	}
@@ -239,7 +239,7 @@ func (m registered) Signal(ctx context.Context, id string, sig procmgr.Signal) e
 
 // Describe implements [procmgr.Manager]. The Local names no rules, because it has
 // a PerChat.
-func (m registered) Describe(ctx context.Context) (procmgr.Description, error) {
+func (m recorder) Describe(ctx context.Context) (procmgr.Description, error) {
 	d, err := m.Manager.Describe(ctx)
 	if err == nil {
 		d.Sandbox = m.r.rules
@@ -249,11 +249,11 @@ func (m registered) Describe(ctx context.Context) (procmgr.Description, error) {
 
 // A registeredHost is the Host that a keeper serves.
 type registeredHost struct {
-	registered
+	recorder
 	local procmgr.Host
 }
 
 // Chat implements [procmgr.Host].
 func (h registeredHost) Chat(id string) procmgr.Manager {
-	return registered{h.local.Chat(id), h.r, id}
+	return recorder{h.local.Chat(id), h.r, id}
 }

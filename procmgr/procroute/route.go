@@ -85,8 +85,8 @@ func New(r Router, opts *Options) procmgr.Host {
 	return &route{router: r, timeout: timeout, homes: homes{whole: now, turned: now}}
 }
 
-// An asked is the answer of one machine.
-type asked[T any] struct {
+// A machineAnswer is the answer of one machine.
+type machineAnswer[T any] struct {
 	name  string
 	value T
 	err   error
@@ -102,11 +102,11 @@ type askFunc[T any] func(ctx context.Context, name string, h procmgr.Host) (T, e
 func askAll[T any](ctx context.Context, hosts map[string]procmgr.Host, timeout time.Duration, ask askFunc[T], enough func(T) bool) (answers map[string]T, missing map[string]error) {
 	ctx, cancel := limited(ctx, timeout)
 	defer cancel()
-	got := make(chan asked[T], len(hosts))
+	got := make(chan machineAnswer[T], len(hosts))
 	for name, h := range hosts {
 		go func() {
 			value, err := ask(ctx, name, h)
-			got <- asked[T]{name, value, err}
+			got <- machineAnswer[T]{name, value, err}
 		}()
 	}
 	answers, missing = make(map[string]T, len(hosts)), make(map[string]error)
@@ -300,7 +300,7 @@ func (r *route) Describe(ctx context.Context) (procmgr.Description, error) {
 
 // Chat implements [procmgr.Host].
 func (r *route) Chat(id string) procmgr.Manager {
-	return &routed{route: r, id: id, err: check.Chat(id)}
+	return &routedChat{route: r, id: id, err: check.Chat(id)}
 }
 
 // maxHomes is how many chats a route remembers at least.
@@ -345,20 +345,20 @@ func (s *homes) of(chat string, h procmgr.Host) home {
 	return was
 }
 
-// A routed is the Manager of a chat whose machine a Router knows.
-type routed struct {
+// A routedChat is the Manager of a chat whose machine a Router knows.
+type routedChat struct {
 	route *route
 	id    string
 	err   error // why the ID cannot be used: isolation fails closed
 }
 
-var _ procmgr.Manager = (*routed)(nil)
+var _ procmgr.Manager = (*routedChat)(nil)
 
 // errNoMachine is the error of a chat for which a Router has no Host.
 var errNoMachine = xerrors.New("the chat has no machine")
 
 // home returns the chat's machine.
-func (c *routed) home(ctx context.Context) (home, error) {
+func (c *routedChat) home(ctx context.Context) (home, error) {
 	if err := cmp.Or(c.err, ctx.Err()); err != nil {
 		return home{}, err
 	}
@@ -373,7 +373,7 @@ func (c *routed) home(ctx context.Context) (home, error) {
 }
 
 // manager returns the chat's Manager on its machine.
-func (c *routed) manager(ctx context.Context) (procmgr.Manager, error) {
+func (c *routedChat) manager(ctx context.Context) (procmgr.Manager, error) {
 	at, err := c.home(ctx)
 	if err != nil {
 		return nil, err
@@ -383,7 +383,7 @@ func (c *routed) manager(ctx context.Context) (procmgr.Manager, error) {
 
 // Start implements [procmgr.Manager]. A request that is older than the chat on this machine
 // goes there with an Age that no machine has, because the machine may know the ID.
-func (c *routed) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+func (c *routedChat) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
 	return call(ctx, "start", req.ID, c.home, func(at home) (procmgr.Output, error) {
 		if check.Age(req.Age, at.since) != nil {
 			req.Age = math.MaxInt64
@@ -392,27 +392,27 @@ func (c *routed) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.O
 	})
 }
 
-func (c *routed) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+func (c *routedChat) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 	return call(ctx, "output", id, c.manager, func(m procmgr.Manager) (procmgr.Output, error) { return m.Output(ctx, id, req) })
 }
 
-func (c *routed) List(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
+func (c *routedChat) List(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
 	return call(ctx, "list", "", c.manager, func(m procmgr.Manager) (procmgr.ListPage, error) { return m.List(ctx, req) })
 }
 
-func (c *routed) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
+func (c *routedChat) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
 	_, err := call(ctx, "signal", id, c.manager, func(m procmgr.Manager) (struct{}, error) { return struct{}{}, m.Signal(ctx, id, sig) })
 	return err
 }
 
-func (c *routed) Describe(ctx context.Context) (procmgr.Description, error) {
+func (c *routedChat) Describe(ctx context.Context) (procmgr.Description, error) {
 	return call(ctx, "describe", "", c.manager, func(m procmgr.Manager) (procmgr.Description, error) { return m.Describe(ctx) })
 }
 
-func (c *routed) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
+func (c *routedChat) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
 	return call(ctx, "events", "", c.manager, func(m procmgr.Manager) (procmgr.EventPage, error) { return m.Events(ctx, req) })
 }
 
-func (c *routed) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
+func (c *routedChat) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
 	return call(ctx, "input", id, c.manager, func(m procmgr.Manager) (procmgr.InputOutput, error) { return m.Input(ctx, id, req) })
 }

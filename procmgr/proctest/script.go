@@ -43,7 +43,7 @@ import (
 // is: it has no terminals, ports, members, changes, highlights and questions, and masks
 // nothing.
 type Script struct {
-	scripted // the view of the host itself
+	scriptView // the view of the host itself
 
 	// Description is the answer of Describe. It must not be set after the first call.
 	Description procmgr.Description
@@ -63,7 +63,7 @@ type Script struct {
 // NewScript returns a Script without a scripted command. The caller must call Close.
 func NewScript() *Script {
 	s := &Script{made: time.Now(), spent: make(map[[2]string]bool)}
-	s.scripted.s = s
+	s.scriptView.s = s
 	return s
 }
 
@@ -414,17 +414,17 @@ func (s *Script) tell(kind procmgr.EventKind, c *Command, line string) {
 
 // Chat implements [procmgr.Host].
 func (s *Script) Chat(id string) procmgr.Manager {
-	return scripted{s: s, chat: id, bad: requests.Chat(id)}
+	return scriptView{s: s, chat: id, bad: requests.Chat(id)}
 }
 
-// A scripted is the view of a chat, or of the host itself.
-type scripted struct {
+// A scriptView is the view of a chat, or of the host itself.
+type scriptView struct {
 	s    *Script
 	chat string // "" for the host
 	bad  error  // of every call, if there can be no such chat
 }
 
-func (v scripted) Start(ctx context.Context, req procmgr.StartRequest) (out procmgr.Output, err error) {
+func (v scriptView) Start(ctx context.Context, req procmgr.StartRequest) (out procmgr.Output, err error) {
 	defer func() { err = callerr.Wrap("start", req.ID, err) }()
 	notify, err := pattern(req.Notify)
 	if err := cmp.Or(v.bad, err, ctx.Err(), requests.Start(req)); err != nil {
@@ -458,7 +458,7 @@ func (v scripted) Start(ctx context.Context, req procmgr.StartRequest) (out proc
 }
 
 // begin begins to play a command.
-func (v scripted) begin(req procmgr.StartRequest, notify *regexp.Regexp) *Command {
+func (v scriptView) begin(req procmgr.StartRequest, notify *regexp.Regexp) *Command {
 	s, n := v.s, len(v.s.commands)
 	req.ID, req.Env = cmp.Or(req.ID, procmgr.NewID()), maps.Clone(req.Env)
 	c := &Command{Request: req, s: s, out: headtail.New(math.MaxInt32, 0), notify: notify, noInput: req.Stdin == procmgr.StdinEmpty, wrote: map[string]wrote{}, p: procmgr.Process{
@@ -483,7 +483,7 @@ func (v scripted) begin(req procmgr.StartRequest, notify *regexp.Regexp) *Comman
 
 // find returns the command with an ID that the view shows. Start has its own chat alone
 // in view, and what a stop has spent is a conflict there.
-func (v scripted) find(id string, starting bool) (found *Command, err error) {
+func (v scriptView) find(id string, starting bool) (found *Command, err error) {
 	if starting && v.s.spent[[2]string{v.chat, id}] {
 		return nil, procmgr.ErrConflict
 	}
@@ -519,7 +519,7 @@ func pattern(expr string) (*regexp.Regexp, error) {
 	return regexp.Compile(expr)
 }
 
-func (v scripted) Output(ctx context.Context, id string, req procmgr.OutputRequest) (out procmgr.Output, err error) {
+func (v scriptView) Output(ctx context.Context, id string, req procmgr.OutputRequest) (out procmgr.Output, err error) {
 	defer func() { err = callerr.Wrap("output", id, err) }()
 	until, err := pattern(req.Until)
 	if err := cmp.Or(v.bad, err, ctx.Err()); err != nil {
@@ -558,7 +558,7 @@ func (c *Command) await(ctx context.Context, wait time.Duration, until string, c
 	return out, nil
 }
 
-func (v scripted) Input(ctx context.Context, id string, req procmgr.InputRequest) (res procmgr.InputOutput, err error) {
+func (v scriptView) Input(ctx context.Context, id string, req procmgr.InputRequest) (res procmgr.InputOutput, err error) {
 	defer func() { err = callerr.Wrap("input", id, err) }()
 	until, err := pattern(req.Until)
 	if err := cmp.Or(v.bad, err, ctx.Err(), requests.Input(req)); err != nil {
@@ -606,7 +606,7 @@ func (v scripted) Input(ctx context.Context, id string, req procmgr.InputRequest
 	}
 }
 
-func (v scripted) Signal(ctx context.Context, id string, sig procmgr.Signal) (err error) {
+func (v scriptView) Signal(ctx context.Context, id string, sig procmgr.Signal) (err error) {
 	defer func() { err = callerr.Wrap("signal", id, err) }()
 	if err := cmp.Or(v.bad, requests.Signal(sig), requests.ID(id), ctx.Err()); err != nil {
 		return err
@@ -633,7 +633,7 @@ func (v scripted) Signal(ctx context.Context, id string, sig procmgr.Signal) (er
 	return errors.New("its play goes on after 5 s: it has to look at Command.Context")
 }
 
-func (v scripted) List(_ context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
+func (v scriptView) List(_ context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
 	v.s.mu.Lock()
 	defer v.s.mu.Unlock()
 	var all []procmgr.Process
@@ -649,7 +649,7 @@ func (v scripted) List(_ context.Context, req procmgr.ListRequest) (procmgr.List
 	return page, callerr.Wrap("list", "", err)
 }
 
-func (v scripted) Events(ctx context.Context, req procmgr.EventsRequest) (page procmgr.EventPage, err error) {
+func (v scriptView) Events(ctx context.Context, req procmgr.EventsRequest) (page procmgr.EventPage, err error) {
 	defer func() { err = callerr.Wrap("events", "", err) }()
 	if err := cmp.Or(v.bad, ctx.Err()); err != nil {
 		return page, err
@@ -675,6 +675,6 @@ func (v scripted) Events(ctx context.Context, req procmgr.EventsRequest) (page p
 	return page, err
 }
 
-func (v scripted) Describe(context.Context) (procmgr.Description, error) {
+func (v scriptView) Describe(context.Context) (procmgr.Description, error) {
 	return v.s.Description, callerr.Wrap("describe", "", v.bad)
 }
