@@ -84,8 +84,8 @@ func where(messages []fantasy.Message, text string) int {
 type delivery struct {
 	inbox *toolset.Inbox
 
-	mu   sync.Mutex // guards the fields below
-	told []placedMessage     // in the order in which it was told
+	mu   sync.Mutex      // guards the fields below
+	told []placedMessage // in the order in which it was told
 	// open are the notices of the last of them, if they are not acknowledged.
 	open  toolset.Notices
 	given []fantasy.Message // the messages of the last step, without what was told
