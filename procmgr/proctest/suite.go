@@ -66,7 +66,6 @@ var groups = []group{
 	{"chat", chatCases},
 	{"isolation", isolationCases},
 	{"events", eventsCases},
-	{"follow", followCases},
 	{"concurrent", concurrentCases},
 }
 
