@@ -106,7 +106,7 @@ func person(t *testing.T, p *pages, b block) {
 	_, err = c.Chat("chat-42").Start(t.Context(), procmgr.StartRequest{ID: "npc5orns6a", Command: "npm run dev"})
 	require.NoError(t, err)
 
-	masked := regexp.MustCompile(`\b\d+ +\d+[smhd] `)
+	masked := regexp.MustCompile(`\b\d+ +(\d+[hms])+ `)
 	said := ""
 	for line := range strings.Lines(b.text) {
 		command, isCommand := strings.CutPrefix(line, "$ ")

@@ -306,9 +306,8 @@ func concurrentCaller(c *check, m *view, word string) {
 	foreign := slices.ContainsFunc(page.Processes, func(p procmgr.Process) bool { return p.ChatID != m.chat })
 	c.errorIf(err != nil || at < 0 || foreign,
 		"one of many Lists at once lacks the process that was started before, or has one of another chat; the result is %s: %+v", told(err), page.Processes)
-	if err := m.trySignal(id, procmgr.Kill); err != nil {
-		c.errorf("one of many Kills at once failed: %s", told(err))
-	}
+	err = m.trySignal(id, procmgr.Kill)
+	c.errorIf(err != nil, "one of many Kills at once failed: %s", told(err))
 	out, err = m.tryRead(id, procmgr.OutputRequest{})
 	c.errorIf(err != nil || out.Process.State != procmgr.Exited || out.Process.EndedBy != procmgr.CauseRequest,
 		"one of many processes was killed, and is %q, ended by %q, the result %s", out.Process.State, out.Process.EndedBy, told(err))
