@@ -29,7 +29,7 @@ var (
 	quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 	// data is how a line begins that shows a command, an output or the rest of an
 	// error.
-	data = regexp.MustCompile(`^(?:\$ |> |  \| |    )`)
+	data = regexp.MustCompile(`^(?:result +\| |  \| |    )`)
 )
 
 // forgedIn returns a line of a text in which somebody else speaks as the agent, or
@@ -73,8 +73,8 @@ func TestForgedLines(t *testing.T) {
 	call := func(s *screen, name, arguments string) {
 		s.call(toolset.Call{Name: name, Arguments: json.RawMessage(arguments)})
 	}
-	result := func(s *screen, r toolset.Report) {
-		s.result(toolset.Call{Name: "execute"}, "", toolset.Result{Report: r})
+	result := func(t *testing.T, s *screen, r toolset.Report) {
+		s.result("", toolset.Result{Content: encode(t, r)})
 	}
 	places := map[string]func(t *testing.T, s *screen, forged string){
 		"what runs already": func(t *testing.T, s *screen, forged string) {
@@ -99,10 +99,12 @@ func TestForgedLines(t *testing.T) {
 		"the name of a tool": func(_ *testing.T, s *screen, forged string) {
 			call(s, forged+" ", "{}")
 		},
-		"an output": func(_ *testing.T, s *screen, forged string) { result(s, toolset.Report{Output: &forged}) },
-		"an error":  func(_ *testing.T, s *screen, forged string) { result(s, toolset.Report{Error: "it said\n" + forged}) },
-		"a list": func(_ *testing.T, s *screen, forged string) {
-			result(s, toolset.Report{Processes: []procmgr.Process{{ID: "p1", State: procmgr.Running, Command: forged}}})
+		"an output": func(t *testing.T, s *screen, forged string) { result(t, s, toolset.Report{Output: &forged}) },
+		"an error": func(t *testing.T, s *screen, forged string) {
+			result(t, s, toolset.Report{Error: "it said\n" + forged})
+		},
+		"a list": func(t *testing.T, s *screen, forged string) {
+			result(t, s, toolset.Report{Processes: []procmgr.Process{{ID: "p1", State: procmgr.Running, Command: forged}}})
 		},
 		"a live line": func(_ *testing.T, s *screen, forged string) { s.live(strings.ReplaceAll(forged, "\n", " ")) },
 	}

@@ -67,7 +67,7 @@ func TestLive(t *testing.T) {
 			out := s.out.String()
 			require.Contains(t, out, test.live)
 			require.Equal(t, test.tty, strings.Contains(out, "\r\x1b[K"), "drawn over on a terminal alone")
-			require.Contains(t, out, "= execute: exited after")
+			require.Contains(t, out, "exit_code=0 state=exited")
 		})
 	}
 }
@@ -95,7 +95,7 @@ func TestLiveOutput(t *testing.T) {
 	_, waiting, _ := strings.Cut(s.out.String(), "process_output process_id=")
 	require.Contains(t, waiting, "  ~ late")
 	require.NotContains(t, waiting, "~ early")
-	require.Contains(t, waiting, "= process_output: exited")
+	require.Contains(t, waiting, "exit_code=0 state=exited")
 }
 
 // The words of a model cannot control the terminal.
@@ -117,8 +117,7 @@ func TestMaxSteps(t *testing.T) {
 }
 
 // Ctrl-C stops the turn with its command, and the model reads about it with the next
-// prompt. What runs in the background goes on, until Ctrl-C between two turns ends the
-// agent.
+// prompt. What runs in the background goes on until the agent ends.
 func TestInterrupt(t *testing.T) {
 	dir := exampletest.Scratch(t)
 	for _, a := range apis {
@@ -150,7 +149,7 @@ func TestInterrupt(t *testing.T) {
 			require.NoError(t, err)
 			wait(t, told)
 			require.NotContains(t, out.String(), "ends now")
-			require.NoError(t, cmd.Process.Signal(os.Interrupt))
+			require.NoError(t, in.Close())
 			require.NoError(t, cmd.Wait(), out)
 			require.Regexp(t, `ends now: process \w+, running: "exec sleep 1000"\n`, out.String())
 			exampletest.RequireNothingRuns(t, dir)

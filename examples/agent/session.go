@@ -46,7 +46,7 @@ func newSession(model fantasy.LanguageModel, manager procmgr.Manager, from curso
 	opts.Intercept = func(ctx context.Context, c toolset.Call, next func(context.Context) toolset.Result) toolset.Result {
 		process := show.call(c)
 		res := next(ctx)
-		show.result(c, process, res)
+		show.result(process, res)
 		return res
 	}
 	set, err := toolset.New(toolset.Static(manager), opts)
@@ -114,7 +114,7 @@ func (s *session) turn(ctx context.Context, prompt string) error {
 		OnTextEnd:   func(string) error { s.show.endText(); return nil },
 		OnToolCall: func(call fantasy.ToolCallContent) error {
 			if call.Invalid { // the call reaches no tool
-				s.show.note("the call of %s was refused: %q", word(call.ToolName), fmt.Sprint(call.ValidationError))
+				s.show.note("the call of %q was refused: %q", call.ToolName, fmt.Sprint(call.ValidationError))
 			}
 			return nil
 		},

@@ -59,7 +59,7 @@ func customloop(args []string, in io.Reader, out io.Writer) error {
 	}
 	ctx, end := interrupt.Context(os.Interrupt) // Ctrl-C ends ctx and not the program, so that what runs is ended
 	defer end()
-	show := &dialogue.Transcript{Out: out, Column: 8, Gone: end}
+	show := &dialogue.Transcript{Out: out, Column: 8, Gone: end, Stable: true}
 	if *url == "" {
 		if flags.NArg() > 0 {
 			return errors.New("the script knows one task only; a prompt needs -base-url and -model")

@@ -292,7 +292,7 @@ func newStage(t *testing.T, endpoint http.HandlerFunc) stage {
 	server := httptest.NewServer(endpoint)
 	t.Cleanup(server.Close)
 	s := stage{dir: dir, out: new(bytes.Buffer)}
-	s.loop, err = newLoop(manager.Chat("test"), &dialogue.Transcript{Out: s.out, Column: 8})
+	s.loop, err = newLoop(manager.Chat("test"), &dialogue.Transcript{Out: s.out, Column: 8, Stable: true})
 	require.NoError(t, err)
 	s.loop.url, s.loop.model, s.loop.client, s.loop.firstPause = server.URL+"/v1", "script", server.Client(), time.Millisecond
 	return s

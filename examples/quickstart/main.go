@@ -65,7 +65,7 @@ func run(ctx context.Context, out io.Writer, script story.Script) (err error) {
 
 	ctx, gone := context.WithCancel(ctx) // ends if the transcript has no reader
 	defer gone()
-	show := &dialogue.Transcript{Out: out, Column: 8, Gone: gone}
+	show := &dialogue.Transcript{Out: out, Column: 8, Gone: gone, Stable: true}
 	show.Say("user", story.Task)
 	runs := 0
 	_, err = agent.Stream(ctx, fantasy.AgentStreamCall{

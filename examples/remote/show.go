@@ -88,7 +88,7 @@ type stage struct {
 
 func newStageIn(dir string, out io.Writer, gone func()) *stage {
 	return &stage{
-		Transcript: dialogue.Transcript{Out: out, Column: 9, Gone: gone},
+		Transcript: dialogue.Transcript{Out: out, Column: 9, Gone: gone, Stable: true},
 		keys:       dir, work: filepath.Join(dir, "work"), known: make(story.Memory),
 	}
 }

@@ -7,22 +7,26 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"unicode"
 	"unicode/utf8"
 )
 
 // Width is the length of a line in runes.
 const Width = 80
 
-// A Transcript prints a conversation as it goes on. Of a result it leaves out the
-// duration and the directory of a command, which differ from run to run, and the
-// middle of a long output. Once a write has failed, it prints no more. A
-// Transcript is safe for concurrent use.
+// A Transcript prints a conversation as it goes on. Of a result it leaves out the middle
+// of a long output. What a model or a command says cannot be taken for a line of the
+// Transcript's own. Once a write has failed, it prints no more. A Transcript is safe for
+// concurrent use.
 type Transcript struct {
 	Out    io.Writer
 	Column int    // the position of the text beside a label, in runes from the left
 	Gone   func() // called if a write fails, unless it is nil
+	Stable bool   // leave out the duration and the directory of a command, which differ from run to run
 
 	mu     sync.Mutex // guards the field below, and the writes
 	failed bool
@@ -33,7 +37,7 @@ func (t *Transcript) Print(label string, texts ...string) {
 	var b strings.Builder
 	for _, text := range texts {
 		for line := range strings.Lines(text) {
-			fmt.Fprintln(&b, strings.TrimRight(fmt.Sprintf("%-*s%s", t.Column, label, line), " \n"))
+			fmt.Fprintln(&b, strings.TrimRight(fmt.Sprintf("%-*s%s", t.Column, label, Plain(line)), " \n"))
 			label = ""
 		}
 	}
@@ -63,22 +67,26 @@ func (t *Transcript) Say(label, words string) {
 }
 
 // Call prints a tool call: the name of the tool with the arguments, and a command as
-// a person would type it.
+// a person would type it, but no secret.
 func (t *Transcript) Call(label, tool string, arguments json.RawMessage) {
 	all, ok := members(arguments)
 	if !ok {
-		t.Print(label, t.wrap(tool+" "+string(arguments))...)
+		t.Print(label, t.wrap(word(tool)+" "+word(string(arguments)))...)
 		return
 	}
-	command := ""
+	secret := slices.ContainsFunc(all, func(m member) bool { return m.name == "secret" && string(m.value) == "true" })
+	head, command := word(tool), ""
 	for _, m := range all {
-		if m.name == "command" {
+		switch {
+		case m.name == "command":
 			command = "$ " + strings.ReplaceAll(m.text(), "\n", "\n> ")
-			continue
+		case m.name == "text" && secret:
+			head += " text=(hidden)"
+		default:
+			head += " " + m.fact()
 		}
-		tool += " " + m.fact()
 	}
-	t.Print(label, append(t.wrap(tool), command)...)
+	t.Print(label, append(t.wrap(head), command)...)
 }
 
 // Result prints a tool result as the model reads it: facts, the output after bars,
@@ -91,13 +99,13 @@ func (t *Transcript) Result(label, content string) {
 	}
 	var facts, output, prose []string
 	for _, m := range all {
-		switch m.name {
-		case "duration", "workdir":
-		case "output":
+		switch {
+		case t.Stable && (m.name == "duration" || m.name == "workdir"):
+		case m.name == "output":
 			output = t.shorten(m.text())
-		case "error", "note":
+		case m.name == "error", m.name == "note":
 			prose = append(prose, t.wrap(m.name+": "+m.text())...)
-		case "processes":
+		case m.name == "processes":
 			output = t.list(m.value)
 		default:
 			facts = append(facts, m.fact())
@@ -127,7 +135,7 @@ func (t *Transcript) wrap(text string) []string {
 // shorten returns the lines of an output, each after a bar. Of a long output it
 // returns both ends, and the marker of the bytes that the tool itself left out.
 func (t *Transcript) shorten(output string) (kept []string) {
-	const all, ends = 8, 2
+	const all, ends = 10, 4
 	lines := strings.Split(strings.TrimSuffix(output, "\n"), "\n")
 	hidden := 0
 	for i, line := range lines {
@@ -227,8 +235,28 @@ func (m member) text() string {
 // fact returns the member in the form for a line with other members.
 func (m member) fact() string {
 	s := m.text()
-	if strings.ContainsAny(s, " \n") {
+	if s != word(s) {
 		s = string(m.value)
 	}
-	return m.name + "=" + strings.ReplaceAll(s, `,"`, `, "`)
+	return word(m.name) + "=" + strings.ReplaceAll(s, `,"`, `, "`)
+}
+
+// word returns a text as a part of a line. It is quoted if it could be taken for
+// more than one part, or for another line.
+func word(text string) string {
+	if strings.ContainsFunc(text, unicode.IsSpace) || strings.Contains(text, `"`) {
+		return strconv.Quote(text)
+	}
+	return text
+}
+
+// Plain removes the characters that make a terminal do more than show text or that
+// reverse the order of a line. Line ends and tabs stay.
+func Plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' {
+			return -1
+		}
+		return r
+	}, text)
 }

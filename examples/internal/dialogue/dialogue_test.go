@@ -17,8 +17,9 @@ func TestCall(t *testing.T) {
 		{"in their order", `{"b":"x","a":1,"c":true}`, "call  tool b=x a=1 c=true\n"},
 		{"spaces", `{"a":"x y","b":["x","y"]}`, `call  tool a="x y" b=["x", "y"]` + "\n"},
 		{"a command", `{"a":1,"command":"one\n\ntwo"}`, "call  tool a=1\n      $ one\n      >\n      > two\n"},
-		{"no object", `["x"]`, `call  tool ["x"]` + "\n"},
-		{"cut off", `{"a":`, `call  tool {"a":` + "\n"},
+		{"no object", `["x"]`, `call  tool "[\"x\"]"` + "\n"},
+		{"cut off", `{"a":`, `call  tool "{\"a\":"` + "\n"},
+		{"a secret", `{"text":"hunter2","secret":true}`, "call  tool text=(hidden) secret=true\n"},
 		{"long", `{"a":"` + strings.Repeat("x", dialogue.Width) + `"}`, "call  tool\n      a=" + strings.Repeat("x", dialogue.Width) + "\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
