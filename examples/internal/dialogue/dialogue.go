@@ -74,7 +74,9 @@ func (t *Transcript) Call(label, tool string, arguments json.RawMessage) {
 		t.Print(label, t.wrap(word(tool)+" "+word(string(arguments)))...)
 		return
 	}
-	secret := slices.ContainsFunc(all, func(m member) bool { return m.name == "secret" && string(m.value) == "true" })
+	secret := slices.ContainsFunc(all, func(m member) bool { // "yes" and 1 are true as well
+		return m.name == "secret" && string(m.value) != "false" && string(m.value) != "null"
+	})
 	head, command := word(tool), ""
 	for _, m := range all {
 		switch {

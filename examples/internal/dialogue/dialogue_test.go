@@ -19,7 +19,7 @@ func TestCall(t *testing.T) {
 		{"a command", `{"a":1,"command":"one\n\ntwo"}`, "call  tool a=1\n      $ one\n      >\n      > two\n"},
 		{"no object", `["x"]`, `call  tool "[\"x\"]"` + "\n"},
 		{"cut off", `{"a":`, `call  tool "{\"a\":"` + "\n"},
-		{"a secret", `{"text":"hunter2","secret":true}`, "call  tool text=(hidden) secret=true\n"},
+		{"a secret", `{"text":"hunter2","secret":"yes"}`, "call  tool text=(hidden) secret=yes\n"},
 		{"long", `{"a":"` + strings.Repeat("x", dialogue.Width) + `"}`, "call  tool\n      a=" + strings.Repeat("x", dialogue.Width) + "\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
