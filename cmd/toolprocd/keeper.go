@@ -150,13 +150,13 @@ func ps(flags *flag.FlagSet, args []string) error {
 		list := slices.DeleteFunc(page.Processes, func(p procmgr.Process) bool { return p.State == procmgr.Exited && !*all })
 		slices.SortFunc(list, func(a, b procmgr.Process) int { return a.StartedAt.Compare(b.StartedAt) })
 		table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(table, "ID\tCHAT\tSTATE\tPID\tELAPSED\tCOMMAND")
+		_, _ = fmt.Fprintln(table, "ID\tCHAT\tSTATE\tPID\tELAPSED\tCOMMAND")
 		for _, p := range list {
 			chat := "-"
 			if p.ChatID != "" {
 				chat = oneLine(p.ChatID, 24)
 			}
-			fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\n", p.ID, chat, state(p), p.PID, p.Elapsed.Truncate(time.Second), oneLine(p.Command, 100))
+			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\n", p.ID, chat, state(p), p.PID, p.Elapsed.Truncate(time.Second), oneLine(p.Command, 100))
 		}
 		if err := table.Flush(); err != nil || len(list) > 0 {
 			return err

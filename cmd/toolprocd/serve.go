@@ -78,7 +78,7 @@ func serve(flags *flag.FlagSet, args []string) (err error) {
 		if err != nil {
 			return err
 		}
-		defer page.Close()
+		defer func() { _ = page.Close() }()
 		fmt.Fprintln(os.Stderr, "the page is", page.URL)
 	}
 	fmt.Fprintln(os.Stderr, "listening on", listener.Addr())

@@ -27,7 +27,7 @@ const (
 )
 
 // ask sends a request, which change may change, and reads the answer.
-func ask(t *testing.T, method, url, body string, change func(*http.Request)) (*http.Response, string) {
+func ask(t *testing.T, method, url, body string, change func(*http.Request)) (status int, header http.Header, answer string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	require.NoError(t, err)
@@ -39,10 +39,10 @@ func ask(t *testing.T, method, url, body string, change func(*http.Request)) (*h
 	}
 	res, err := http.DefaultClient.Do(req)
 	require.NoError(t, err)
-	answer, err := io.ReadAll(res.Body)
+	text, err := io.ReadAll(res.Body)
 	require.NoError(t, err)
 	require.NoError(t, res.Body.Close())
-	return res, string(answer)
+	return res.StatusCode, res.Header, string(text)
 }
 
 // A client without a token, a web page, or a client without a session can do
@@ -91,7 +91,7 @@ func TestRefused(t *testing.T) {
 		{name: "the protocol without sessions", change: func(r *http.Request) { r.Header.Set("Mcp-Protocol-Version", "2026-07-28") }, body: stateless, status: http.StatusBadRequest},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			res, body := ask(t, cmp.Or(test.method, http.MethodPost), url, test.body, func(r *http.Request) {
+			status, header, body := ask(t, cmp.Or(test.method, http.MethodPost), url, test.body, func(r *http.Request) {
 				if test.path != "" {
 					r.URL.Path = test.path
 				}
@@ -99,19 +99,19 @@ func TestRefused(t *testing.T) {
 					test.change(r)
 				}
 			})
-			require.Equal(t, test.status, res.StatusCode, "%s", body)
-			for name := range res.Header {
+			require.Equal(t, test.status, status, "%s", body)
+			for name := range header {
 				require.False(t, strings.HasPrefix(name, "Access-Control-"), name)
 			}
-			if id := res.Header.Get("Mcp-Session-Id"); id != "" {
-				require.Equal(t, http.StatusOK, res.StatusCode)
+			if id := header.Get("Mcp-Session-Id"); id != "" {
+				require.Equal(t, http.StatusOK, status)
 				require.GreaterOrEqual(t, len(id), 26, "128 random bits")
 			}
 		})
 	}
 
 	// This call comes before the initialize of the session.
-	_, body := ask(t, http.MethodPost, url, execute, nil)
+	_, _, body := ask(t, http.MethodPost, url, execute, nil)
 	require.Contains(t, body, "invalid during session initialization")
 
 	require.NoFileExists(t, filepath.Join(dir, "one"))

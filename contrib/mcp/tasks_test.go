@@ -273,12 +273,12 @@ func TestTaskOutlivesConnection(t *testing.T) {
 	transport.HTTPClient.Transport.(bearer).via.(*http.Transport).CloseIdleConnections()
 	own := func(r *http.Request) { r.Header.Set("Mcp-Session-Id", c.ID()) }
 	get := fmt.Sprintf(`{"jsonrpc":"2.0","id":"x","method":"tasks/get","params":{"taskId":%q}}`, task.TaskID)
-	_, answer := ask(t, http.MethodPost, url, get, own)
+	_, _, answer := ask(t, http.MethodPost, url, get, own)
 	require.Contains(t, answer, `"status":"working"`)
-	_, _ = ask(t, http.MethodDelete, url, "", own)
+	ask(t, http.MethodDelete, url, "", own)
 	require.Equal(t, procmgr.CauseRequest, waitForEnd(t, local)[0].EndedBy)
-	res, _ := ask(t, http.MethodPost, url, get, own)
-	require.Equal(t, http.StatusNotFound, res.StatusCode)
+	status, _, _ := ask(t, http.MethodPost, url, get, own)
+	require.Equal(t, http.StatusNotFound, status)
 }
 
 // A session keeps the running tasks, and the newest of the ended ones.

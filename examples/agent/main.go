@@ -127,7 +127,7 @@ func run(args []string, in io.Reader, show *screen) (err error) {
 	if err != nil {
 		return err
 	}
-	defer s.set.Close()
+	defer func() { _ = s.set.Close() }()
 	s.interrupts = interrupts
 	if *keep {
 		left, err := already(ctx, manager)

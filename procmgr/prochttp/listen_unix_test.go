@@ -129,9 +129,9 @@ func TestUnixSocketInTheWay(t *testing.T) {
 // Between a killed server and the next one there is always a socket: a client does not
 // try again without one. So a stale one stays until the next one is ready.
 func TestStaleUnixSocketStays(t *testing.T) {
-	base, err := os.MkdirTemp("/tmp", "") // is short
+	base, err := os.MkdirTemp("/tmp", "") //nolint:usetesting // a socket's path is short
 	require.NoError(t, err)
-	defer os.RemoveAll(base)
+	defer func() { _ = os.RemoveAll(base) }()
 	dir := filepath.Join(base, strings.Repeat("x", len(syscall.RawSockaddrUnix{}.Path)-len(base)-5)) // with room for a short name alone
 	require.NoError(t, os.Mkdir(dir, 0o700))
 	path := filepath.Join(dir, "s")

@@ -309,7 +309,7 @@ func (f *search) look(pid int) {
 		return
 	}
 	m, err := openMember(pid)
-	if err == errThread {
+	if errors.Is(err, errThread) {
 		return
 	}
 	if err != nil {
