@@ -39,7 +39,7 @@ func (p *program) start(t *testing.T) {
 
 func (p *program) kill() {
 	_ = p.cmd.Process.Kill()
-	<-p.done
+	_ = <-p.done // it was killed
 }
 
 // No command runs twice, whatever is killed and when. Each call ends as "ran, with this
@@ -73,9 +73,9 @@ func TestHeldKilledAtRandom(t *testing.T) {
 func killAtRandom(t *testing.T, binary string, seed uint64) map[string]int {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 1))
-	dir, err := os.MkdirTemp("/tmp", "durable") // a socket's path is short
+	dir, err := os.MkdirTemp("/tmp", "durable") //nolint:usetesting // a socket's path is short
 	require.NoError(t, err)
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	socket, journal := filepath.Join(dir, "s"), filepath.Join(dir, "journal")
 	manager := &program{args: []string{binary, "manager", socket}}
 	host := &program{args: []string{binary, "host", socket, filepath.Join(dir, "db")}}

@@ -80,7 +80,7 @@ func host(ctx context.Context, socket, database string, commands []string) (err 
 	if err != nil {
 		return err
 	}
-	defer client.Close()
+	defer func() { err = errors.Join(err, client.Close()) }()
 	set, err := toolset.New(toolset.Static(client.Chat(chat)), &toolset.Options{
 		// The ID is made of what the database has, so a replay finds the process of
 		// the first time.
