@@ -2,6 +2,7 @@ package prockeep
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -14,11 +15,13 @@ import (
 // hooks tell an opener's functions of the events of all keepers.
 type hooks struct {
 	local  proclocal.Options
+	living map[idKey]bool // the processes that Metrics.Running has counted
 	cancel context.CancelFunc
 	worker sync.WaitGroup
 }
 
-// start begins at the events from now on. stop waits for its goroutine.
+// start counts the processes that live, and begins at the events from now on. stop waits
+// for its goroutine.
 func (k *hooks) start(ctx context.Context, h *Host, o *proclocal.Options) error {
 	k.local = *o
 	if o.OnStart == nil && o.OnExit == nil && o.Metrics == nil && o.Logger == nil {
@@ -27,6 +30,17 @@ func (k *hooks) start(ctx context.Context, h *Host, o *proclocal.Options) error 
 	page, err := h.Events(ctx, procmgr.EventsRequest{Limit: -1})
 	if err != nil {
 		return err
+	}
+	k.living = make(map[idKey]bool)
+	if o.Metrics != nil && o.Metrics.Running != nil {
+		// Listed after the first event, so that no exit is missed.
+		list, err := h.List(ctx, procmgr.ListRequest{})
+		if partial := (*procmgr.PartialError)(nil); err != nil && !errors.As(err, &partial) {
+			return err // of a keeper that hangs, the file has what it runs
+		}
+		for _, p := range list.Processes[:list.Live] {
+			k.count(p, 1)
+		}
 	}
 	var own context.Context
 	own, k.cancel = context.WithCancel(context.Background())
@@ -72,14 +86,14 @@ func (k *hooks) tell(e procmgr.Event) {
 	case procmgr.EventStarted:
 		attrs = append(attrs, slog.Int("pid", p.PID))
 		k.call(m.Started != nil, func() { m.Started() })
-		k.call(m.Running != nil, func() { m.Running(1) })
+		k.count(p, 1)
 		k.call(k.local.OnStart != nil, func() { k.local.OnStart(p) })
 	case procmgr.EventExited:
 		attrs = append(attrs, slog.String("ended_by", string(p.EndedBy)))
 		if p.ExitCode != nil {
 			attrs = append(attrs, slog.Int("exit_code", *p.ExitCode))
 		}
-		k.call(m.Running != nil, func() { m.Running(-1) })
+		k.count(p, -1)
 		k.call(m.Exited != nil, func() { m.Exited(p.EndedBy, p.Elapsed) })
 		k.call(k.local.OnExit != nil, func() { k.local.OnExit(p) })
 	case procmgr.EventDetached:
@@ -88,6 +102,18 @@ func (k *hooks) tell(e procmgr.Event) {
 	}
 	if k.local.Logger != nil {
 		k.local.Logger.LogAttrs(context.Background(), slog.LevelInfo, "process "+string(e.Kind), attrs...)
+	}
+}
+
+// count tells Metrics.Running of a start or an exit once: the event of a start may come
+// after the list that had the process, and the event of an exit without its start.
+func (k *hooks) count(p procmgr.Process, delta int) {
+	key := idKey{p.ChatID, p.ID}
+	if m := k.local.Metrics; m != nil && k.living[key] != (delta > 0) {
+		if k.living[key] = delta > 0; delta < 0 {
+			delete(k.living, key)
+		}
+		k.call(m.Running != nil, func() { m.Running(delta) })
 	}
 }
 

@@ -328,8 +328,10 @@ func TestHooks(t *testing.T) {
 		},
 		Logger: slog.New(slog.NewTextHandler(log, nil)),
 	}
-	h := open(t, dir, &prockeep.Options{Local: local})
 	other := open(t, dir, nil)
+	begin(t, other, "before", "echo ready; exec sleep 1000")
+	h := open(t, dir, &prockeep.Options{Local: local})
+	require.EqualValues(t, 1, running.Load(), "what lives at Open counts")
 	for i, m := range []procmgr.Manager{h, other.Chat("b"), h.Chat("a")} {
 		if i == 2 {
 			open(t, dir, &prockeep.Options{Replace: true})
@@ -339,13 +341,14 @@ func TestHooks(t *testing.T) {
 	}
 	_, err := h.Start(t.Context(), procmgr.StartRequest{Command: " "})
 	require.ErrorIs(t, err, procmgr.ErrInvalid)
-	require.Eventually(t, func() bool { mu.Lock(); defer mu.Unlock(); return len(exited) == 3 }, long, time.Millisecond)
+	require.NoError(t, other.Signal(t.Context(), "before", procmgr.Kill))
+	require.Eventually(t, func() bool { mu.Lock(); defer mu.Unlock(); return len(exited) == 4 }, long, time.Millisecond)
 	require.NoError(t, h.Close())
 	require.ElementsMatch(t, []string{"p0", "p1", "p2"}, started)
-	require.ElementsMatch(t, []string{"p0", "p1", "p2"}, exited)
+	require.ElementsMatch(t, []string{"p0", "p1", "p2", "before"}, exited)
 	require.Zero(t, running.Load())
 	require.Equal(t, int64(1), refused.Load())
-	require.Equal(t, []procmgr.Cause{procmgr.CauseExit, procmgr.CauseExit, procmgr.CauseExit}, causes)
+	require.ElementsMatch(t, []procmgr.Cause{procmgr.CauseExit, procmgr.CauseExit, procmgr.CauseExit, procmgr.CauseRequest}, causes)
 	require.Contains(t, log.String(), "process_id=p1 chat_id=b")
 }
 

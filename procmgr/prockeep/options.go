@@ -30,9 +30,11 @@ type Options struct {
 	// everything else from the program that started the keeper.
 	//
 	// Functions work in this program: PerChat and UpdateEnv are called at its own
-	// starts, also if the ID turns out to be known. OnStart, OnExit, Metrics and Logger
-	// get the events of the processes of all programs, from Open to Close. Of Metrics,
-	// Started, Exited and Running are called, and Refused for this program's own starts.
+	// starts, also if the ID turns out to be known. PerChat is no part of the identity.
+	// OnStart, OnExit, Metrics and Logger get the events of the processes of all programs,
+	// from Open to Close. Of Metrics, Started, Exited and Running are called, and Refused
+	// for this program's own starts. Running begins with the number of processes that
+	// live at Open; Exited and OnExit also get the exits of these.
 	//
 	// A Sandbox, also a chat's, needs a method MarshalJSON, and a function of [Main] that
 	// makes one like it; this one stays the caller's. If the sandbox has a method
@@ -48,7 +50,7 @@ type Options struct {
 	// by default. A negative duration is for ever.
 	Idle time.Duration
 	// Logger gets a line when a keeper is started, and for each failed attempt to reach
-	// one; nil logs nothing.
+	// one; nil logs nothing. Local.Logger gets the lines about processes.
 	Logger *slog.Logger
 }
 
