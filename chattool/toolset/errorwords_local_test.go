@@ -39,7 +39,7 @@ func TestRealErrorsAreForAModel(t *testing.T) {
 			_, small := host(&proclocal.Options{MaxRunningPerChat: 1})
 			_, err := small.Start(t.Context(), procmgr.StartRequest{ID: "sleeper", Command: "exec sleep 1000"})
 			require.NoError(t, err)
-			shell := filepath.Join(dir, "no-shell")
+			shell := filepath.Join(dir, fmt.Sprint("no-shell-", wire))
 			require.NoError(t, os.WriteFile(shell, nil, 0o700))
 			_, noShell := host(&proclocal.Options{Shell: []string{shell, "-c"}})
 			require.NoError(t, os.Remove(shell))
@@ -61,7 +61,7 @@ func TestRealErrorsAreForAModel(t *testing.T) {
 				{"a NUL in the command", "new", m, "execute", arguments(t, "command", "a\x00b"), "the command has a NUL byte"},
 				{"a long command", "new", m, "execute", arguments(t, "command", strings.Repeat("a", 200<<10)), "write it"},
 				{"no shell", "new", noShell, "execute", `{"command":"true"}`, "is not there"},
-				{"too many", "new", small, "execute", `{"command":"true"}`, "nothing was started: 1 processes run in this chat, which is the limit; end one of this chat's first (the oldest are sleeper)." +
+				{"too many", "new", small, "execute", `{"command":"true"}`, "nothing was started: 1 process runs in this chat, and its limit is 1; end one of this chat's first (it is sleeper)." +
 					" process_list lists the processes of this chat, and process_signal ends one"},
 				{"closed", "new", closed, "execute", `{"command":"true"}`, "the process manager is closed"},
 				{"another command", "used", m, "execute", `{"command":"false"}`, "belongs to another command"},

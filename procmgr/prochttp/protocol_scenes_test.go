@@ -360,7 +360,7 @@ var scenes = map[string]func(testing.TB) scene{
 	"conflict": fails(procmgr.Output{},
 		xerrors.Errorf("this ID ran another command, directory or environment; take another ID: %w", procmgr.ErrConflict)),
 	"limit": fails(procmgr.Output{},
-		xerrors.Errorf("64 processes run in this chat, which is the limit; end one of this chat's first (the oldest are web, k7qv2mzp4a): %w", procmgr.ErrLimit)),
+		xerrors.Errorf("64 processes run in this chat, and its limit is 64; end one of this chat's first (the oldest are web, k7qv2mzp4a): %w", procmgr.ErrLimit)),
 	"refused": fails(procmgr.Output{},
 		xerrors.Errorf("commands are not run between 6 pm and 6 am: %w", procmgr.ErrRefused)),
 	"closed": ending,

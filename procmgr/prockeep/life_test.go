@@ -287,8 +287,9 @@ func TestIdentity(t *testing.T) {
 	}
 	begin(t, h, "1", "echo ready; exec sleep 1000")
 	begin(t, h, "2", "echo ready; exec sleep 1000")
-	_, err := h.Start(t.Context(), procmgr.StartRequest{Command: "true"})
+	_, err := h.Chat("a").Start(t.Context(), procmgr.StartRequest{Command: "true"})
 	require.ErrorIs(t, err, procmgr.ErrLimit)
+	require.ErrorContains(t, err, "this host runs as many processes as it may; try again")
 	second := open(t, dir, nil)
 	ended := run(t, h, "echo text").Process.ID
 	short := open(t, dir, &prockeep.Options{Local: proclocal.Options{Retain: time.Nanosecond}})
@@ -405,6 +406,7 @@ func TestPerChat(t *testing.T) {
 	}
 	_, err = h.Chat("a").Start(t.Context(), procmgr.StartRequest{Command: "true"})
 	require.ErrorIs(t, err, procmgr.ErrLimit)
+	require.ErrorContains(t, err, "1 process runs in this chat, and its limit is 1; end one of this chat's first (it is web)")
 	run(t, h.Chat("b"), "true")
 
 	failure = errors.New("this account is suspended")

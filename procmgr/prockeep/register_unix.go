@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
@@ -146,18 +145,17 @@ func (t *table) room(keeper, chat string, chatMax int) error {
 	most := cmp.Or(g.Limits.MaxRunning, defaultMaxRunning)
 	chatMax = cmp.Or(chatMax, g.Limits.MaxRunningPerChat, defaultMaxRunningPerChat)
 	own, all := t.running(chat)
-	switch {
-	case chat != "" && chatMax >= 0 && len(own) >= chatMax:
-	case most >= 0 && all >= most:
-	default:
-		return nil
-	}
-	ids := make([]string, 0, 5)
-	for _, c := range own[:min(len(own), cap(ids))] {
+	var ids []string
+	for _, c := range own {
 		ids = append(ids, c.ID)
 	}
-	return xerrors.Errorf("%d processes of this chat run, and the keeper has a limit of %d for a chat and %d in all; end one first (the oldest of this chat: %s): %w",
-		len(own), chatMax, most, strings.Join(ids, ", "), procmgr.ErrLimit)
+	switch {
+	case chat != "" && chatMax >= 0 && len(own) >= chatMax:
+		return check.Full(chat, ids, chatMax)
+	case most >= 0 && all >= most:
+		return check.Full(chat, ids, 0)
+	}
+	return nil
 }
 
 // A recorder is a keeper's view of its Local for the host or one chat: before a

@@ -75,6 +75,6 @@ func TestPerChat(t *testing.T) {
 		starts.Wait()
 		require.EqualValues(t, 5-most, limited.Load(), chat)
 		_, err := l.Chat(chat).Start(t.Context(), procmgr.StartRequest{Command: "true"})
-		require.True(t, strings.HasPrefix(procmgr.Reason(err), fmt.Sprintf("%d processes run in this chat, which is the limit; end one", most)), "%v", err)
+		require.True(t, strings.HasPrefix(procmgr.Reason(err), fmt.Sprintf("%d processes run in this chat, and its limit is %[1]d; end one", most)), "%v", err)
 	}
 }

@@ -282,9 +282,9 @@ func (l *Local) room(chat string, terminal bool) error {
 	}
 	switch {
 	case chat != "" && l.opts.PerChat == nil && own.running >= l.opts.MaxRunningPerChat:
-		return full(own.all, l.opts.MaxRunningPerChat, "in this chat")
+		return check.Full(chat, running(own.all), l.opts.MaxRunningPerChat)
 	case l.table.running >= l.opts.MaxRunning:
-		return full(own.all, l.opts.MaxRunning, "on this host")
+		return check.Full(chat, running(own.all), 0)
 	}
 	return nil
 }
@@ -298,33 +298,21 @@ func (l *Local) chatRoom(r *record, limit int) error {
 	if r.chat == "" || own.running <= limit { // r is one of them
 		return nil
 	}
-	before := slices.DeleteFunc(slices.Clone(own.all), func(other *record) bool { return other.seq >= r.seq || other.exited() })
+	before := running(slices.DeleteFunc(slices.Clone(own.all), func(other *record) bool { return other.seq >= r.seq }))
 	if len(before) < limit {
 		return nil
 	}
-	return full(before, limit, "in this chat")
+	return check.Full(r.chat, before, limit)
 }
 
-// full is the error for a limit of running processes. own are the chat's records.
-func full(own records, limit int, whose string) error {
-	if ids := oldest(own); ids != "" {
-		return xerrors.Errorf("%d processes run %s, which is the limit; end one of this chat's first (the oldest are %s): %w", limit, whose, ids, procmgr.ErrLimit)
+// running returns the IDs of the records that have not exited, in their order.
+func running(all []*record) (ids []string) {
+	for _, r := range all {
+		if !r.exited() {
+			ids = append(ids, r.id)
+		}
 	}
-	return xerrors.Errorf("%d processes run %s, which is the limit; try again when some have ended: %w", limit, whose, procmgr.ErrLimit)
-}
-
-// oldest lists the IDs of the few processes that began first and have not exited.
-func oldest(all []*record) string {
-	const most = 5
-	live := slices.DeleteFunc(slices.Clone(all), (*record).exited)
-	ids := make([]string, 0, most+1)
-	for _, r := range live[:min(most, len(live))] {
-		ids = append(ids, r.id)
-	}
-	if len(live) > most {
-		ids = append(ids, "…")
-	}
-	return strings.Join(ids, ", ")
+	return ids
 }
 
 // expire drops the records that have been kept long enough, or whose memory or

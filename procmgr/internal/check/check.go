@@ -245,3 +245,25 @@ func Signal(s procmgr.Signal) error {
 	}
 	return xerrors.Errorf("unknown signal %.40q, use terminate, interrupt or kill: %w", string(s), procmgr.ErrInvalid)
 }
+
+// Full returns the error for a limit of running processes. own are the IDs of the
+// processes that run in the chat, "" for the host's own, the oldest first. limit is the
+// limit of the chat, or 0 if the host's is reached, whose number no chat has to know.
+func Full(chat string, own []string, limit int) error {
+	const most = 5
+	n, ids := len(own), strings.Join(own[:min(most, len(own))], ", ")
+	oldest, runs := "the oldest are "+ids, strconv.Itoa(n)+" processes run"
+	switch {
+	case n > most:
+		oldest += ", …"
+	case n == 1:
+		oldest, runs = "it is "+ids, "1 process runs"
+	}
+	switch {
+	case limit > 0:
+		return xerrors.Errorf("%s in this chat, and its limit is %d; end one of this chat's first (%s): %w", runs, limit, oldest, procmgr.ErrLimit)
+	case n > 0 && chat != "":
+		return xerrors.Errorf("this host runs as many processes as it may; %s in this chat: end one (%s), or try again when some have ended: %w", runs, oldest, procmgr.ErrLimit)
+	}
+	return xerrors.Errorf("this host runs as many processes as it may; try again when some have ended: %w", procmgr.ErrLimit)
+}
