@@ -84,7 +84,9 @@ func (e *boundary) probes(p *Policy) []probe {
 		probes = append(probes, probe{"Protect", "it can be written to: " + path, "[ -w %s ]", []string{path}})
 	}
 	for _, path := range e.layout.hide {
-		probes = append(probes, probe{"Hide", "it can be read: " + path, ": < %s", []string{path}})
+		if !e.layout.unseen(path) { // or a directory of the box may be there, on the way to one of Write
+			probes = append(probes, probe{"Hide", "it can be read: " + path, ": < %s", []string{path}})
+		}
 	}
 	return probes
 }

@@ -159,6 +159,17 @@ func TestBoundaryHide(t *testing.T) {
 	require.Equal(t, work+"\n", out.Text)
 }
 
+// The same below /tmp, where the way is made of directories of the box.
+func TestBoundaryHideBelowTemp(t *testing.T) {
+	home := t.TempDir()
+	work := filepath.Join(home, "work")
+	require.NoError(t, os.Mkdir(work, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(home, "key"), []byte("secret"), 0o644))
+	l := newBoundary(t, sandbox.Policy{Write: []string{work}, Hide: []string{home}})
+	succeeds(t, l, `cd '`+work+`' && echo a >a && cat a`)
+	fails(t, l, `cat '`+home+`/key'`)
+}
+
 // A command cannot run in a directory of the host that the /tmp of the box covers. It
 // does not run elsewhere in its place.
 func TestBoundaryDirectory(t *testing.T) {
