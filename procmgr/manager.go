@@ -114,6 +114,9 @@ type SandboxRules struct {
 	Hide []string `json:"hide,omitempty"`
 	// NoNetwork reports that they reach no network.
 	NoNetwork bool `json:"no_network,omitempty"`
+	// NoLoopback reports that they do not reach the loopback either, so that none of them
+	// can be a server.
+	NoLoopback bool `json:"no_loopback,omitempty"`
 	// NoUnixSockets reports that they can make no Unix socket, by which they would reach
 	// servers outside.
 	NoUnixSockets bool `json:"no_unix_sockets,omitempty"`

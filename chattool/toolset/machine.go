@@ -224,7 +224,9 @@ func spellRules(rules *procmgr.SandboxRules) string {
 	if rules.NoUnixSockets {
 		besides = append(besides, "have no Unix sockets")
 	}
-	if rules.NoNetwork {
+	if rules.NoLoopback {
+		besides = append(besides, "have no network, not even loopback, so no servers")
+	} else if rules.NoNetwork {
 		besides = append(besides, "have no network")
 	}
 	for i, words := range besides {

@@ -88,6 +88,8 @@ func TestDescribedSandbox(t *testing.T) {
 			require.NotContains(t, def.Description, "{rules}")
 		}
 	}
+	m.rules.NoLoopback = true
+	require.Contains(t, described(newSet(toolset.Static(m), nil)), "and have no network, not even loopback, so no servers. ")
 	require.Contains(t, described(newSet(toolset.Static(&shelled{fake: &fake{}}), nil)), "use workdir. No terminal")
 }
 

@@ -19,7 +19,7 @@ func boxed(t *testing.T, c *prochttp.Client, files procfile.Files, work, outside
 	t.Helper()
 	d, err := c.Describe(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, &procmgr.SandboxRules{Write: []string{work}, NoNetwork: true}, d.Sandbox)
+	require.Equal(t, &procmgr.SandboxRules{Write: []string{work}, NoNetwork: true, NoLoopback: true}, d.Sandbox)
 	for command, code := range map[string]int{
 		`echo x >'` + work + `/f' && echo x >"$TMPDIR/f"`: 0,
 		`echo x >'` + outside + `/f' || exit 3`:           3,

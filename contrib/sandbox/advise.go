@@ -19,8 +19,15 @@ func Advise(rules procmgr.SandboxRules) func(toolset.Report) []string {
 		if r.Process == nil || r.Output == nil || r.Process.ExitCode == nil || *r.Process.ExitCode == 0 {
 			return nil
 		}
+		rule := ""
+		if rules.NoLoopback && serverless.MatchString(*r.Output) {
+			rule = noLoopback
+		}
 		for line := range strings.Lines(*r.Output) {
-			if rule := broken(rules, line, r.Process.WorkDir); rule != "" {
+			if rule == "" {
+				rule = broken(rules, line, r.Process.WorkDir)
+			}
+			if rule != "" {
 				return []string{"A rule of the sandbox may be the reason: commands " + rule + ". If it is, another way round will not help: tell the user."}
 			}
 		}
@@ -37,6 +44,10 @@ var (
 	// offline are what programs say that reach no network.
 	offline = regexp.MustCompile(`(?i)network is unreachable|network unreachable|could ?n[o']t resolve|failure in name resolution|name or service not known|no such host|` +
 		`nodename nor servname|no address associated|(failed to|could ?n[o']t) connect to|\b(EAI_AGAIN|ENETUNREACH|ENOTFOUND)\b|getaddrinfo|gaierror|(socket|dial (tcp|udp)).*operation not permitted|can't create socket`)
+	// serverless are what the usual languages say if they can make no socket for a server.
+	// Python names none in its last line, which alone may be of anything.
+	serverless = regexp.MustCompile(`(?i)\b(listen|bind|connect)( EPERM\b|: operation not permitted)|could not bind on any address|<urlopen error \[Errno 1\]|` +
+		`\bsocket\.__init__\(.*\n([ ~^]+\n)?PermissionError: \[Errno 1\]`)
 	// socketless are what programs say that can make no Unix socket. docker and gpg do not
 	// say why.
 	socketless = regexp.MustCompile(`(?i)address family not supported|\bEAFNOSUPPORT\b|cannot connect to the docker daemon at unix:|` +
@@ -51,11 +62,15 @@ var (
 	named = regexp.MustCompile(`[^\s'"` + "`" + `‘’“”:,;()\[\]{}<>=]+`)
 )
 
+const noLoopback = "have no network, not even loopback, so none can be a server"
+
 // broken returns the rule that may be why a program has printed a line, or "".
 func broken(rules procmgr.SandboxRules, line, dir string) string {
 	switch {
 	case rules.NoUnixSockets && socketless.MatchString(line):
 		return "have no Unix sockets"
+	case rules.NoLoopback && offline.MatchString(line):
+		return noLoopback
 	case rules.NoNetwork && offline.MatchString(line) && !own.MatchString(line):
 		return "have no network"
 	}

@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -76,5 +77,30 @@ func TestAdvise(t *testing.T) {
 			code = 1
 			require.Empty(t, sandbox.Advise(procmgr.SandboxRules{Write: []string{"/"}})(report))
 		})
+	}
+}
+
+// At level Accidents no server can be one, and what programs say of that is told apart from
+// other operations that are not permitted.
+func TestAdviseNoLoopback(t *testing.T) {
+	const python = "  File \"/usr/lib/python3/socket.py\", line 232, in __init__\n    _socket.socket.__init__(self, family, type, proto, fileno)\n"
+	for text, want := range map[string]bool{
+		python + "PermissionError: [Errno 1] Operation not permitted":                     true,
+		python + "    ~~~~~^^^^^^^\nPermissionError: [Errno 1] Operation not permitted":   true,
+		"urllib.error.URLError: <urlopen error [Errno 1] Operation not permitted>":        true,
+		"Error: listen EPERM: operation not permitted 0.0.0.0:3000":                       true,
+		"Error: connect EPERM 127.0.0.1:3000 - Local (undefined:undefined)":               true,
+		"bind: Operation not permitted at -e line 1.":                                     true,
+		"panic: listen tcp 127.0.0.1:8080: socket: operation not permitted":               true,
+		"curl: (7) Failed to connect to localhost port 80 after 0 ms: Couldn't connect":   true,
+		"Traceback:\n  os.kill(1, 9)\nPermissionError: [Errno 1] Operation not permitted": false,
+		"bwrap: Can't bind mount /oldroot/ on /newroot/: Operation not permitted":         false,
+		python + "ConnectionRefusedError: [Errno 111] Connection refused":                 false,
+	} {
+		code := 1
+		report := toolset.Report{Output: &text, Process: &procmgr.Process{State: procmgr.Exited, ExitCode: &code, WorkDir: "/"}}
+		notes := sandbox.Advise(procmgr.SandboxRules{Write: []string{"/"}, NoNetwork: true, NoLoopback: true})(report)
+		require.Equal(t, want, len(notes) == 1 && strings.Contains(notes[0], "not even loopback"), "%s: %q", text, notes)
+		require.Equal(t, want, len(notes) > 0)
 	}
 }

@@ -36,7 +36,7 @@ func TestKeeper(t *testing.T) {
 	d, err := k.Describe(t.Context())
 	require.NoError(t, err)
 	require.NotNil(t, d.Sandbox)
-	require.Equal(t, procmgr.SandboxRules{Write: []string{work}, NoNetwork: true}, *d.Sandbox)
+	require.Equal(t, procmgr.SandboxRules{Write: []string{work}, NoNetwork: true, NoLoopback: true}, *d.Sandbox)
 
 	inside := func(k *prockeep.Host) {
 		temp := succeeds(t, k, `echo a >'`+work+`/a' && touch "$TMPDIR/b" && printf %s "$TMPDIR"`)

@@ -18,6 +18,7 @@ func open(p Policy) (*Box, error) {
 	b := &Box{policy: resolved, rules: procmgr.SandboxRules{
 		Write: resolved.Write, Protect: resolved.Protect, Hide: resolved.Hide,
 		NoNetwork:     resolved.Network == NoNetwork,
+		NoLoopback:    resolved.Network == NoNetwork && resolved.Level == Accidents,
 		NoUnixSockets: resolved.Level == Boundary && !resolved.UnixSockets,
 	}}
 	if b.temp, err = tempDir(); err != nil {

@@ -226,6 +226,7 @@ func Sandbox(rules *procmgr.SandboxRules) *procmgr.SandboxRules {
 		Protect:       paths(rules.Protect),
 		Hide:          paths(rules.Hide),
 		NoNetwork:     rules.NoNetwork,
+		NoLoopback:    rules.NoLoopback,
 		NoUnixSockets: rules.NoUnixSockets,
 	}
 }
