@@ -51,7 +51,7 @@ func ExampleStableID() {
 		switch {
 		case res.Report.ExitCode != nil:
 			fmt.Printf("%s ran, runs so far: %s\n", stored.place, strings.TrimSpace(res.Output.Text))
-		case res.IsError && res.Report.ProcessID != "":
+		case res.Report.Unknown:
 			fmt.Println(stored.place, "may have run")
 		}
 	}

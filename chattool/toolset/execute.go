@@ -204,6 +204,7 @@ func (r *run) broken(ctx context.Context, out procmgr.Output, err error) report 
 		rep.Error = "the command was started, but its output could not be read: " + words(err)
 		if out.Process.State == "" { // only its ID is known
 			rep.Error = "the command may have been started, and its output could not be read: " + words(err)
+			rep.Unknown = true
 		}
 		rep.ProcessID = r.req.ID
 		rep.Add(`Do not run it again: ask with %s {"process_id":%q} first.`, r.kit.names.output, r.req.ID)
@@ -216,7 +217,7 @@ func (r *run) broken(ctx context.Context, out procmgr.Output, err error) report 
 // mayHaveRun returns the result of a call whose command may have run, as process id.
 func (k *kit) mayHaveRun(id, why string) report {
 	rep := unsure(id, "it is unknown whether the command ran: %s", why)
-	rep.isError = true
+	rep.isError, rep.Unknown = true, true
 	rep.Add("Do not simply run it again: first check what it would have changed, and whether %s shows process %s.", k.names.list, id)
 	return rep
 }

@@ -211,6 +211,7 @@ func TestExecuteStartFails(t *testing.T) {
 			m := &fake{output: tt.output, start: func(context.Context, procmgr.StartRequest) (procmgr.Output, error) { return tt.out, tt.err }}
 			res, got := call(t, m, fixed(), "execute", `{"command":"x"`+tt.args+`}`)
 			require.Equal(t, tt.isError, res.IsError)
+			require.Equal(t, tt.isError && tt.id != "" && res.Report.State == "", res.Report.Unknown)
 			require.Contains(t, res.Content, tt.want)
 			if tt.not != "" {
 				require.NotContains(t, res.Content, tt.not)

@@ -183,7 +183,7 @@ func (t *typing) failed(ctx context.Context, out procmgr.InputOutput, err error)
 		return res
 	case errors.Is(err, procmgr.ErrUnknown):
 		rep := unsure(t.id, "it is unknown whether it was written: %s", words(err))
-		rep.isError = true
+		rep.isError, rep.Unknown = true, true
 		rep.Add("Look with %s before you send it again.", k.names.output)
 		return rep
 	}
@@ -193,7 +193,7 @@ func (t *typing) failed(ctx context.Context, out procmgr.InputOutput, err error)
 		found, serr := k.snapshot(ctx, t.m, t.id, atEnd)
 		if serr != nil {
 			if ctx.Err() != nil {
-				return k.canceled(ctx, "it is unknown what was written", nil, t.id)
+				return k.undecided(ctx, "it is unknown what was written", t.id)
 			}
 			rep := unsure(t.id, "nothing was written: %s", words(err))
 			rep.isError = true

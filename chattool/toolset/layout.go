@@ -268,7 +268,7 @@ func (w writer) put(r *report, a arranged, log string, notes []string) {
 		told.Cuts = nil // they are about the text as the manager gave it
 		r.Truncated, r.LogPath = &told, r.Out.Process.LogPath
 	}
-	if r.Unknown {
+	if r.Lost {
 		told := headtail.Truncation{Strategy: "head_tail"}
 		if r.Truncated != nil {
 			told = *r.Truncated

@@ -15,7 +15,14 @@ import (
 )
 
 // A Report has the facts of a result, for a program. Content says them to a
-// model, in the Format of the Set.
+// model, in the Format of the Set. Of the command of execute, it tells
+//
+//   - that it ran: ExitCode is set; Result.Output.Attached says that an earlier call
+//     had started it
+//   - that it still runs, all of it or a part: State is running or detached
+//   - that it may have run: Unknown
+//   - that it never ran: Result.IsError, without Unknown and without a ProcessID
+//   - that its end is lost: Process.EndedBy is lost, and ExitCode is nil
 type Report struct {
 	// Success is false if the command has failed, if a foreground command has
 	// not ended within its timeout, or if the tool could not do its work.
@@ -26,6 +33,9 @@ type Report struct {
 	// Description is the argument description of the call, with which a model says what
 	// it is for. A model does not read it here.
 	Description string
+	// Unknown is true if it is unknown whether the call has done its work: whether the
+	// command has run, the text was written or the signal was sent.
+	Unknown bool
 	// Denied is true if Options.Approve denied the call, so that nothing was
 	// done.
 	Denied bool
@@ -110,8 +120,8 @@ type report struct {
 	Reads  bool
 	From   int64
 	Budget budget
-	// Unknown says that an unknown amount of output was lost.
-	Unknown bool
+	// Lost says that an unknown amount of output was lost.
+	Lost bool
 	// Read reads the output again. It is nil if no manager can be asked.
 	Read func(procmgr.OutputRequest) (procmgr.Output, error)
 	// Again is how the output differs from one that the model has. If it is not
@@ -211,7 +221,7 @@ func (k *kit) describeFrom(out procmgr.Output, from int64) report {
 		r.Add("The kernel's out-of-memory killer ended a part of the command, so its result is not whole: use less memory.")
 	}
 	if t := out.Truncated; t != nil && t.Unknown {
-		r.Unknown = true
+		r.Lost = true
 		r.Add("Output was lost, and nobody knows how much: what is not here may have been printed all the same.")
 		if t.OmittedBytes == 0 {
 			out.Truncated = nil // the text is whole, as far as it is known
@@ -249,6 +259,14 @@ func (k *kit) canceled(ctx context.Context, did string, out *procmgr.Output, id 
 	return r
 }
 
+// undecided returns the result of a call whose context has ended, if it is unknown whether
+// it has done its work. did and id are as for canceled.
+func (k *kit) undecided(ctx context.Context, did, id string) report {
+	r := k.canceled(ctx, did, nil, id)
+	r.Unknown = true
+	return r
+}
+
 // endOf says in words how a context has ended.
 func endOf(ctx context.Context) string {
 	if byUser(ctx) {
@@ -266,6 +284,7 @@ func (k *kit) panicked(p any, started string) report {
 	r := unsure(started, "the tool failed unexpectedly: %s", wording.Clip(fmt.Sprint(p), wording.MaxWords))
 	r.isError = true
 	if started != "" {
+		r.Unknown = true
 		r.Add("The command may have started as process %s: check with %s before running it again.", started, k.names.output)
 	}
 	return r

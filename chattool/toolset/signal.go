@@ -37,7 +37,7 @@ func (k *kit) signal(ctx context.Context, c Call, t *notices.Turn) report {
 		rep.Add("Process %s had already ended; nothing was sent.", id)
 		return rep
 	case ctx.Err() != nil:
-		return k.canceled(ctx, "it is unknown whether the signal was sent to process "+id, nil, id)
+		return k.undecided(ctx, "it is unknown whether the signal was sent to process "+id, id)
 	default:
 		out, oerr := k.snapshot(ctx, m, id, atEnd)
 		if oerr != nil {

@@ -89,7 +89,7 @@ func (r *run) cancel(ctx context.Context, out procmgr.Output, err error) report 
 		switch {
 		case errors.Is(sent, procmgr.ErrNotFound) && (errors.Is(err, procmgr.ErrUnknown) || errors.Is(sent, procmgr.ErrUnknown)):
 			// This manager is not the one that got the start.
-			return r.kit.canceled(ctx, "it is unknown whether the command ran; check what it would have changed before running it again", nil, r.req.ID)
+			return r.kit.undecided(ctx, "it is unknown whether the command ran; check what it would have changed before running it again", r.req.ID)
 		case errors.Is(sent, procmgr.ErrNotFound), sent != nil && !over && !begun:
 			// The ID is spent, so a start that is still on its way runs nothing.
 			return r.kit.canceled(ctx, "the command was not started", nil, "")
@@ -116,7 +116,9 @@ func (r *run) cancel(ctx context.Context, out procmgr.Output, err error) report 
 	if sent != nil && !errors.Is(sent, procmgr.ErrNotRunning) {
 		did += ": " + words(sent)
 	}
-	return r.kit.canceled(ctx, did, &out, r.req.ID)
+	rep := r.kit.canceled(ctx, did, &out, r.req.ID)
+	rep.Unknown = rep.State == ""
+	return rep
 }
 
 // settle waits up to grace for the end of the command.
@@ -140,9 +142,9 @@ func (r *run) leave(ctx context.Context, out procmgr.Output, begun bool) report 
 	case !begun:
 		return r.kit.canceled(ctx, "the command was not started", nil, "")
 	case errors.Is(err, procmgr.ErrNotFound) && !errors.Is(err, procmgr.ErrUnknown):
-		return r.kit.canceled(ctx, "the background command was not seen to start; if it does all the same, it is process "+id, nil, id)
+		return r.kit.undecided(ctx, "the background command was not seen to start; if it does all the same, it is process "+id, id)
 	}
-	return r.kit.canceled(ctx, "the background command may have started, as process "+id, nil, id)
+	return r.kit.undecided(ctx, "the background command may have started, as process "+id, id)
 }
 
 // signal sends a signal to the process of the run, even if ctx has ended.
@@ -183,6 +185,7 @@ func (r *run) overdue(ctx context.Context, out procmgr.Output, err error) report
 		return r.kit.canceled(ctx, "nothing was started", nil, "")
 	}
 	rep := unsure(r.req.ID, "the call ran out of time before it was known whether the command has started")
+	rep.Unknown = true
 	rep.Add(`It may run, or be about to start, as process %s. Do not run it again before %s {"process_id":%q} has said twice that there is no such process.`,
 		r.req.ID, r.kit.names.output, r.req.ID)
 	return rep

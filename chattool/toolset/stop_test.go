@@ -123,6 +123,7 @@ func TestExecuteCanceled(t *testing.T) {
 				arguments = `{"command":"x"}`
 			}
 			res, got := callContext(ctx, t, m, fixed(), "execute", arguments)
+			require.Equal(t, tt.id != "" && res.Report.State == "", res.Report.Unknown)
 			require.Equal(t, tt.name == "refused", res.IsError)
 			require.Equal(t, tt.success, got["success"])
 			require.Contains(t, res.Content, tt.want)
@@ -153,6 +154,7 @@ func TestCanceledBefore(t *testing.T) {
 			}
 			res, got := callContext(ctx, t, m, fixed(), tt.tool, tt.arguments)
 			require.False(t, res.IsError)
+			require.Equal(t, tt.tool == "process_signal", res.Report.Unknown)
 			require.Equal(t, false, got["success"])
 			require.Contains(t, got["error"], tt.want)
 			require.Empty(t, m.starts)
@@ -217,6 +219,7 @@ func TestExecuteDeadline(t *testing.T) {
 				arguments = `{"command":"x","timeout":"1h"}`
 			}
 			res, got := callContext(ctx, t, m, fixed(), "execute", arguments)
+			require.Equal(t, tt.id != "" && res.Report.State == "", res.Report.Unknown)
 			require.Empty(t, m.signals, "nothing is ended")
 			require.False(t, res.IsError)
 			require.Equal(t, tt.success, got["success"])
@@ -275,6 +278,7 @@ func TestCutShort(t *testing.T) {
 			}
 			res, got := callContext(ctx, t, m, nil, tt.tool, tt.arguments)
 			require.False(t, res.IsError)
+			require.Equal(t, tt.tool == "process_signal", res.Report.Unknown)
 			require.Equal(t, false, got["success"])
 			require.Contains(t, got["error"], tt.want)
 			if tt.tool == "process_output" {

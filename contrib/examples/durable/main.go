@@ -123,9 +123,9 @@ func outcomeOf(res toolset.Result) (string, error) {
 	switch {
 	case r.ExitCode != nil:
 		return "exit " + strconv.Itoa(*r.ExitCode), nil
-	case r.ProcessID != "" && res.IsError:
+	case r.Unknown:
 		return "may have run", nil
-	case res.IsError:
+	case res.IsError && r.ProcessID == "":
 		return "never ran", nil
 	case r.State == "exited":
 		return "exit unknown", nil
