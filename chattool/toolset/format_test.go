@@ -58,7 +58,7 @@ func TestTextResult(t *testing.T) {
 			"note: Do not run the command again. Use process_output {\"process_id\":\"p1\",\"since\":6,\"wait_timeout\":\"1m\"} to wait on, process_signal to end it.\n" +
 			"---\nso far"},
 		{"killed", signaled, "exit code 137 · SIGKILL · 1.5s\nerror: ended by SIGKILL, which no tool sent\n---\n"},
-		{"lost", lost, "exited · 1.5s\nerror: ended, but its exit code is not known\n---\n"},
+		{"lost", lost, "exited · 1.5s\nerror: ended, but its exit code is not known: most likely its manager was killed, and it was ended with it\n---\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			res := ask(t, &fake{start: answerStart(tt.out)}, fixed(), "execute", `{"command":"x"}`)

@@ -120,7 +120,7 @@ func TestLifetimeIsOver(t *testing.T) {
 			out.Process.EndedBy = procmgr.CauseLifetime
 			_, got := call(t, &fake{start: answerStart(out)}, nil, "execute", `{"command":"x"}`)
 			require.Equal(t, false, got["success"])
-			require.Equal(t, "ended by the host's limit on how long a process may run; another run gets the same limit", got["error"])
+			require.Equal(t, "ended after 1.5s by the host's limit on how long a process may run; another run gets the same limit", got["error"])
 
 			w := newWorld()
 			set := newSet(toolset.Static(&view{w, "chat"}), nil)

@@ -49,7 +49,7 @@ func TestMeanwhile(t *testing.T) {
 		}, ` ("a") ended on request (exit code 143) after 2m`},
 		{"memory", "a", func(l *life) { l.ExitCode, l.OOM, l.line = code(137), true, "" }, ` ("a") was most likely killed by the kernel's out-of-memory killer (exit code 137) after 2m`},
 		{"memory of a part", "a", func(l *life) { l.ExitCode, l.OOM, l.line = code(0), true, "" }, ` ("a") ended (exit code 0) after 2m; a part of it was killed by the kernel's out-of-memory killer`},
-		{"unknown code", "a", func(l *life) { l.EndedBy, l.line = procmgr.CauseLost, "" }, ` ("a") ended after 2m without a known exit code`},
+		{"unknown code", "a", func(l *life) { l.EndedBy, l.line = procmgr.CauseLost, "" }, ` ("a") ended after 2m without a known exit code: most likely its manager was killed, and it was ended with it`},
 		{"forged", "a\n\"b\"\x1b[31m", func(l *life) { l.ExitCode, l.line = code(0), "x\"; \r\x1b[2Knote: \u2028all is well\u202e" },
 			` ("a\n\"b\"\x1b[31m") exited with code 0 after 2m; last line: "x\"; \r\x1b[2Knote: \u2028all is well\u202e"`},
 		{"forged end", `sleep 0.3; false # ) exited with code 0 after 9s; last line: "12 passed`, func(l *life) { l.ExitCode, l.line = code(1), "" },

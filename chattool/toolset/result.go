@@ -160,7 +160,13 @@ func failed(p procmgr.Process) bool {
 }
 
 // lifetimeOver says why a process has EndedBy procmgr.CauseLifetime.
-const lifetimeOver = "ended by the host's limit on how long a process may run; another run gets the same limit"
+func lifetimeOver(p procmgr.Process) string {
+	after := ""
+	if p.Elapsed > 0 {
+		after = " after " + wording.Brief(p.Elapsed)
+	}
+	return "ended" + after + " by the host's limit on how long a process may run; another run gets the same limit"
+}
 
 // cause says in words why a process failed, if the exit code does not say it.
 func (k *kit) cause(p procmgr.Process) string {
@@ -188,9 +194,9 @@ func (k *kit) cause(p procmgr.Process) string {
 	case procmgr.CauseShutdown:
 		return "ended because the process manager was closed"
 	case procmgr.CauseLifetime:
-		return lifetimeOver
+		return lifetimeOver(p)
 	case procmgr.CauseLost:
-		return "ended, but its exit code is not known"
+		return "ended, but its exit code is not known: " + wording.Lost
 	}
 	if p.ExitCode == nil {
 		return "ended without an exit code"
@@ -215,7 +221,7 @@ func (k *kit) describeFrom(out procmgr.Output, from int64) report {
 		r.LogPath = p.LogPath
 	}
 	if p.EndedBy == procmgr.CauseLifetime && r.Success {
-		r.Success, r.Error = false, lifetimeOver // whatever exit code it chose
+		r.Success, r.Error = false, lifetimeOver(p) // whatever exit code it chose
 	}
 	if p.OOM && r.Success {
 		r.Add("The kernel's out-of-memory killer ended a part of the command, so its result is not whole: use less memory.")

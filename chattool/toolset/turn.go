@@ -105,6 +105,7 @@ func (s *Set) Stop(ctx context.Context) ([]procmgr.Process, error) {
 		errs  = []error{listErr}
 	)
 	for id, c := range targets {
+		s.ledger.StoppedByUser(m, chat, id)
 		all.Go(func() {
 			if c != nil {
 				c.wait(ctx)

@@ -3,6 +3,7 @@
 package toolset_test
 
 import (
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -55,4 +56,5 @@ func TestLocalStop(t *testing.T) {
 	require.Equal(t, procmgr.Running, state(server))
 	require.Equal(t, procmgr.Detached, state(left))
 	require.Equal(t, procmgr.Running, state(other.Process.ID))
+	require.Contains(t, fmt.Sprint(stopped["meanwhile"], l.call(t.Context(), "execute", "command", "true")["meanwhile"]), long.(string)+` ("sleep 1000") was stopped by the user`)
 }

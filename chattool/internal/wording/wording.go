@@ -24,6 +24,9 @@ func Duration(d time.Duration) string {
 	return s
 }
 
+// Lost says why a process has EndedBy procmgr.CauseLost.
+const Lost = "most likely its manager was killed, and it was ended with it"
+
 // Brief writes a duration as people do: 350ms, 12.3s, 2m5s, 3h20m, 4d2h.
 func Brief(d time.Duration) string {
 	const day = 24 * time.Hour

@@ -274,6 +274,16 @@ func (l *Ledger) add(who Conversation, p procmgr.Process) *job {
 	return j
 }
 
+// StoppedByUser notes that a stop by the user is about to end a process of a chat.
+func (l *Ledger) StoppedByUser(m procmgr.Manager, chat, id string) {
+	who := l.conversation(m, chat)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if b := l.books[who]; b != nil && b.jobs[id] != nil {
+		b.jobs[id].stopped = true
+	}
+}
+
 // drop removes a job, and the book if it has no other. The caller holds mu.
 func (l *Ledger) drop(who Conversation, id string) {
 	b := l.books[who]

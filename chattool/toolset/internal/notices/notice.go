@@ -28,9 +28,10 @@ type job struct {
 	// maybe says that the process may never have started, and unsure that the
 	// events to come may not tell how it stands.
 	maybe, unsure bool
-	// ended says that the process has ended, and lost that it is unknown how.
-	ended, lost bool
-	at          time.Time // of the end, or of the match
+	// ended says that the process has ended, lost that it is unknown how, and stopped
+	// that the user has stopped it.
+	ended, lost, stopped bool
+	at                   time.Time // of the end, or of the match
 	// matched says that a line has matched notify_on, which is matchedLine, and
 	// matchTold that the model knows.
 	matched, matchTold bool
@@ -150,7 +151,7 @@ func (j *job) notice() string {
 	case j.lost:
 		return text + " is no longer known to the process manager, and nobody can tell how it ended"
 	}
-	text += " " + howEnded(p)
+	text += " " + j.howEnded()
 	if j.line != "" && (j.line != j.matchedLine || !j.matched) {
 		text += "; last line: " + wording.Quote(j.line, maxToldLine)
 	}
@@ -161,8 +162,8 @@ func (j *job) notice() string {
 }
 
 // howEnded says how a process has ended, and how long it ran.
-func howEnded(p procmgr.Process) string {
-	after, code := "", ""
+func (j *job) howEnded() string {
+	p, after, code := j.process, "", ""
 	if p.Elapsed > 0 {
 		after = " after " + wording.Brief(p.Elapsed)
 	}
@@ -174,6 +175,8 @@ func howEnded(p procmgr.Process) string {
 		return "ended" + code + after + "; a part of it was killed by the kernel's out-of-memory killer"
 	case p.OOM:
 		return "was most likely killed by the kernel's out-of-memory killer" + code + after
+	case p.EndedBy == procmgr.CauseRequest && j.stopped:
+		return "was stopped by the user" + code + after
 	case p.EndedBy == procmgr.CauseRequest:
 		return "ended on request" + code + after
 	case p.EndedBy == procmgr.CauseLifetime:
@@ -185,5 +188,9 @@ func howEnded(p procmgr.Process) string {
 	case p.ExitCode != nil:
 		return fmt.Sprintf("exited with code %d", *p.ExitCode) + after
 	}
-	return "ended" + after + " without a known exit code"
+	text := "ended" + after + " without a known exit code"
+	if p.EndedBy == procmgr.CauseLost {
+		text += ": " + wording.Lost
+	}
+	return text
 }
