@@ -493,6 +493,9 @@ func TestStop(t *testing.T) {
 // The newest keeper dies before an earlier one has drained, which is found all the same.
 func TestFind(t *testing.T) {
 	dir := newDir(t)
+	_, err := prockeep.Find(t.Context(), dir)
+	require.ErrorIs(t, err, procmgr.ErrNotFound)
+	require.ErrorContains(t, err, "find: no keeper runs in this directory, so it has no processes: ")
 	old := open(t, dir, nil)
 	begin(t, old, "web", "echo ready; exec sleep 1000")
 	kill(t, keeperPID(t, open(t, dir, &prockeep.Options{Replace: true})))

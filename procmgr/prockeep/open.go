@@ -123,7 +123,7 @@ func newHost(dir string, o *Options) (*Host, error) {
 const protocol = 1
 
 var (
-	errNone = xerrors.Errorf("no keeper runs: %w", procmgr.ErrNotFound)
+	errNone = xerrors.Errorf("no keeper runs in this directory, so it has no processes: %w", procmgr.ErrNotFound)
 	// errEarly is the error of a keeper that has ended before it served, as if it was
 	// killed.
 	errEarly = xerrors.New("the keeper ended before it served")
