@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,9 +91,12 @@ func TestKeeperPerChat(t *testing.T) {
 		succeeds(t, k.Chat("b"), `echo b >'`+other+`/b'`)
 	}
 	require.Contains(t, run(t, k.Chat("a"), ask).Text, "serves no command")
-	d, err := k.Chat("a").Describe(t.Context())
-	require.NoError(t, err)
-	require.Nil(t, d.Sandbox)
+	for m, want := range map[procmgr.Manager]bool{k: false, k.Chat("a"): true, k.Chat("b"): false} {
+		d, err := m.Describe(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, want, d.Sandbox != nil && slices.Equal(d.Sandbox.Write, []string{work}), "%+v", d)
+		require.Equal(t, want, d.Sandbox != nil)
+	}
 }
 
 // A command in the sandbox of a keeper can neither start another one by it, nor end it,

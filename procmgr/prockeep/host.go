@@ -338,13 +338,30 @@ func (v *view) Input(ctx context.Context, id string, req procmgr.InputRequest) (
 	return out, named("input", id, err)
 }
 
-// Describe implements [procmgr.Manager].
+// Describe implements [procmgr.Manager]. Its Sandbox is as for [proclocal.Local.Describe], by
+// this program's PerChat.
 func (v *view) Describe(ctx context.Context) (procmgr.Description, error) {
 	out, _, err := call(ctx, v, "", !starting, func(m procmgr.Manager) (procmgr.Description, error) { return m.Describe(ctx) })
-	if v.h.origin.options.PerChat != nil {
-		out.Sandbox = nil // the rules may differ between chats
+	if v.h.origin.options.PerChat != nil && err == nil {
+		out.Sandbox = v.chatRules(ctx, out.Sandbox)
 	}
 	return out, named("describe", "", err)
+}
+
+// chatRules returns the rules of a chat by PerChat. keeper are the keeper's.
+func (v *view) chatRules(ctx context.Context, keeper *procmgr.SandboxRules) *procmgr.SandboxRules {
+	if !v.isChat {
+		return nil // they may differ between chats
+	}
+	chat, _, err := v.h.origin.chat(ctx, v.chat)
+	switch {
+	case err != nil:
+		return nil
+	case chat.Sandbox == nil:
+		return keeper
+	}
+	rules := chat.Sandbox.Rules()
+	return check.Sandbox(&rules)
 }
 
 // process returns what is known of the process of a claim.

@@ -88,7 +88,11 @@ func newKeeper(o order, sandboxes makers) (_ *keeper, err error) {
 		k.rules = &rules
 	}
 	options.PerChat = func(ctx context.Context, _ string) (*proclocal.ChatOptions, error) {
-		box, err := k.boxes.get(baseenv.From(ctx).Sandbox)
+		from := baseenv.From(ctx)
+		if from == nil { // of a Describe
+			return nil, nil //nolint:nilnil // it is no error
+		}
+		box, err := k.boxes.get(from.Sandbox)
 		return &proclocal.ChatOptions{Sandbox: box}, err
 	}
 	if err := k.do(func(*table) error { return k.ids.compact() }); err != nil {

@@ -31,14 +31,20 @@ type originMaker struct {
 	policy  baseenv.PolicyApplier
 }
 
-// make returns the origin of a start in a chat, as it travels.
-func (m *originMaker) make(ctx context.Context, chatID string, terminal bool) (header string, err error) {
-	log := baseenv.Log(func(level slog.Level, msg string, attrs ...slog.Attr) {
+// chat returns the options of a chat, and the log of its functions.
+func (m *originMaker) chat(ctx context.Context, chatID string) (chat proclocal.ChatOptions, log baseenv.Log, err error) {
+	log = func(level slog.Level, msg string, attrs ...slog.Attr) {
 		if m.options.Logger != nil {
 			m.options.Logger.LogAttrs(ctx, level, msg, append(attrs, slog.String("chat_id", chatID))...)
 		}
-	})
-	chat, err := baseenv.PerChat(ctx, m.options.PerChat, chatID, log)
+	}
+	chat, err = baseenv.PerChat(ctx, m.options.PerChat, chatID, log)
+	return chat, log, err
+}
+
+// make returns the origin of a start in a chat, as it travels.
+func (m *originMaker) make(ctx context.Context, chatID string, terminal bool) (header string, err error) {
+	chat, log, err := m.chat(ctx, chatID)
 	if err != nil {
 		return "", err
 	}

@@ -235,8 +235,8 @@ func (m recorder) Signal(ctx context.Context, id string, sig procmgr.Signal) err
 	return m.Manager.Signal(ctx, id, sig)
 }
 
-// Describe implements [procmgr.Manager]. The Local names no rules, because it has
-// a PerChat.
+// Describe implements [procmgr.Manager]. The Local names no rules to the host, because it
+// has a PerChat.
 func (m recorder) Describe(ctx context.Context) (procmgr.Description, error) {
 	d, err := m.Manager.Describe(ctx)
 	if err == nil {

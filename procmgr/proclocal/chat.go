@@ -3,9 +3,11 @@ package proclocal
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"math"
 
 	"github.com/toolproc/toolproc/envpolicy"
+	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 )
 
@@ -21,6 +23,29 @@ type ChatOptions struct {
 	Sandbox Sandbox
 	// MaxRunning takes the place of Options.MaxRunningPerChat.
 	MaxRunning int
+}
+
+// rules returns the rules for the commands that a view starts. They are nil for none, and
+// if they are unknown.
+func (v view) rules(ctx context.Context) *procmgr.SandboxRules {
+	l := v.l
+	switch {
+	case l.opts.PerChat == nil:
+		return l.rules
+	case v.host:
+		return nil // they may differ between chats
+	}
+	chat, err := baseenv.PerChat(ctx, l.opts.PerChat, v.chat, func(level slog.Level, msg string, attrs ...slog.Attr) {
+		l.opts.Logger.LogAttrs(ctx, level, msg, append(attrs, slog.String("chat_id", v.chat))...)
+	})
+	switch {
+	case err != nil:
+		return nil
+	case chat.Sandbox != nil:
+		rules := chat.Sandbox.Rules()
+		return &rules
+	}
+	return l.rules
 }
 
 // A setup is what one command runs with.

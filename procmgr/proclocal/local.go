@@ -110,9 +110,6 @@ func newLocal(opts *Options) *Local {
 	l.retain, l.policy.Policy = l.opts.Retain, &l.opts.Env
 	l.maxMemory.Store(l.opts.OutputMemory)
 	l.sandbox, l.rules = newSandbox(l.opts.Sandbox)
-	if l.opts.PerChat != nil {
-		l.rules = nil // they may differ
-	}
 	l.name = shellOf(l.opts.Shell, osproc.LookShell)
 	l.bash = l.name == "bash" && (opts == nil || len(opts.Shell) == 0)
 	l.streams = capture.Options{
@@ -193,7 +190,9 @@ func (l *Local) Signal(ctx context.Context, id string, sig procmgr.Signal) error
 // BusyBox is "ash". Describe knows them by the file that the name leads to, and
 // only if Options.Shell begins with the name.
 //
-// With Options.PerChat it has no Sandbox, because the rules may differ between chats.
+// With Options.PerChat the rules may differ between chats. Describe of a chat's Manager
+// calls PerChat and has the rules of that chat, or no Sandbox if PerChat fails. Describe of
+// the Local has no Sandbox.
 func (l *Local) Describe(ctx context.Context) (procmgr.Description, error) {
 	return l.all().Describe(ctx)
 }
@@ -296,7 +295,7 @@ func (v view) Describe(ctx context.Context) (procmgr.Description, error) {
 	if err := cmp.Or(v.err, ctx.Err()); err != nil {
 		return procmgr.Description{}, callerr.Wrap("describe", "", err)
 	}
-	return procmgr.Description{Shell: v.l.name, OS: runtime.GOOS, Sandbox: check.Sandbox(v.l.rules)}, nil
+	return procmgr.Description{Shell: v.l.name, OS: runtime.GOOS, Sandbox: check.Sandbox(v.rules(ctx))}, nil
 }
 
 // hook runs a function of Options.

@@ -54,7 +54,7 @@ type Options struct {
 	WorkDir string
 	// PerChat returns the options in which the commands of a chat differ; nil is none.
 	// It is called once for each process that is to start, before UpdateEnv, with the
-	// context of that Start. chatID is "" for the host's own processes. An error refuses
+	// context of that Start, and by Describe of a chat's Manager. chatID is "" for the host's own processes. An error refuses
 	// the start: the error of Start wraps it, and the model reads its text. It is refused
 	// too if PerChat panics.
 	PerChat func(ctx context.Context, chatID string) (*ChatOptions, error)

@@ -79,18 +79,28 @@ func TestPerChatSandbox(t *testing.T) {
 		return &box{wrap: func(argv []string) ([]string, error) { return append([]string{"env", "BOX=" + name}, argv...), nil }}
 	}
 	all, own := wrapping("all"), wrapping("own")
+	all.rules.Write, own.rules.Write = []string{"/all"}, []string{"/own"}
+	failure := error(nil)
 	l := newLocal(t, &proclocal.Options{Sandbox: all, PerChat: func(_ context.Context, chatID string) (*proclocal.ChatOptions, error) {
 		if chatID == "a" {
 			return &proclocal.ChatOptions{Sandbox: own}, nil
 		}
-		return nil, nil
+		return nil, failure
 	}})
 	for m, want := range map[procmgr.Manager]string{l: "all", l.Chat("a"): "own", l.Chat("b"): "all"} {
 		require.Equal(t, want+"\n", run(t, m, "echo $BOX").Text)
 		d, err := m.Describe(t.Context())
 		require.NoError(t, err)
-		require.Nil(t, d.Sandbox)
+		if m == l {
+			require.Nil(t, d.Sandbox, "the rules differ between chats")
+		} else {
+			require.Equal(t, []string{"/" + want}, d.Sandbox.Write)
+		}
 	}
+	failure = errors.New("this account is suspended")
+	d, err := l.Chat("b").Describe(t.Context())
+	require.NoError(t, err)
+	require.Nil(t, d.Sandbox)
 	require.EqualValues(t, 2, all.starts.Load())
 	require.EqualValues(t, 1, own.starts.Load())
 }
