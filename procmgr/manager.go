@@ -150,7 +150,8 @@ type StartRequest struct {
 	// "", the manager makes one. A caller that has chosen the ID can ask again after a
 	// lost answer, and can stop a process before it has heard back from Start.
 	ID string
-	// Command is given to the shell as it is. It is required.
+	// Command is given to the shell as it is, also if it begins with - or +. It is
+	// required.
 	Command string
 	// WorkDir is the directory to run in; "" is the manager's default. A
 	// relative path is resolved against that default. A ~ that stands alone or
@@ -160,7 +161,8 @@ type StartRequest struct {
 	WorkDir string
 	// Env has variables in addition to the environment that the manager's policy lets
 	// through. It may set PWD. It cannot change the other variables that the manager
-	// sets: TOOLPROC, TOOLPROC_PROCESS_ID and TOOLPROC_CHAT_ID.
+	// sets: TOOLPROC=1, TOOLPROC_PROCESS_ID, and TOOLPROC_CHAT_ID, which is unset for a
+	// process without a chat.
 	Env map[string]string
 	// Background is a label. The manager treats all processes alike.
 	Background bool

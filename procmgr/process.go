@@ -30,8 +30,8 @@ const (
 	// CauseLifetime: the limit of its life ended it: StartRequest.MaxLifetime or the
 	// manager's own.
 	CauseLifetime Cause = "lifetime"
-	// CauseLost: another part of the program reaped the leader, so that its
-	// exit code cannot be known.
+	// CauseLost: the exit code cannot be known, because another part of the program
+	// reaped the leader, or because the keeper or manager that ran it died.
 	CauseLost Cause = "lost"
 )
 
@@ -52,14 +52,18 @@ const (
 // A Process is a snapshot of one process. In JSON, empty fields are left out and
 // times are RFC 3339.
 type Process struct {
-	ID         string `json:"id"`
-	ChatID     string `json:"chat_id,omitempty"` // "" for one that the host itself started
-	Command    string `json:"command"`
-	WorkDir    string `json:"work_dir,omitempty"` // the directory in which it runs, absolute
+	ID      string `json:"id"`
+	ChatID  string `json:"chat_id,omitempty"` // "" for one that the host itself started
+	Command string `json:"command"`
+	// WorkDir is the directory in which it runs, as an absolute path. A path that was
+	// resolved is clean, see [path/filepath.Clean]; an absolute one is as the request named it.
+	WorkDir    string `json:"work_dir,omitempty"`
 	Background bool   `json:"background,omitempty"`
 	Stdin      Stdin  `json:"stdin,omitempty"`
-	PID        int    `json:"pid,omitempty"` // of the leader; also of its process group and session
-	State      State  `json:"state"`
+	// PID is the number of the leader, and also of its process group and session. No two
+	// living processes of a Host on one machine have the same one.
+	PID   int   `json:"pid,omitempty"`
+	State State `json:"state"`
 	// Waiting is a member that waits for input on its stdin or terminal, in an Output, in
 	// a list and in an EventWaiting, if the output has been quiet for 200 ms. It is nil if
 	// no member waits, or if that cannot be told.
@@ -68,8 +72,10 @@ type Process struct {
 	// Signal is such as "SIGKILL", if a signal ended the leader. If a sandbox has a
 	// program in front of the shell, and the signal ended the shell alone, it is "":
 	// ExitCode is 128+n then, as if the shell had exited.
-	Signal  string `json:"signal,omitempty"`
-	EndedBy Cause  `json:"ended_by,omitempty"` // "" while the leader runs
+	Signal string `json:"signal,omitempty"`
+	// EndedBy is "" while the leader runs. If Signal or a lifetime ends what is left of a
+	// detached process, it becomes CauseRequest or CauseLifetime, and ExitCode stays.
+	EndedBy Cause `json:"ended_by,omitempty"`
 	// OOM reports that the kernel's out-of-memory killer ended the process, or a part
 	// of it, before the leader exited, whatever the exit code: in a pipeline, that is
 	// of the last command alone. Only a process that has a cgroup of its own with a

@@ -86,7 +86,7 @@ type Report struct {
 	// Notes say what to know and what to do next, one after the other.
 	Notes []string
 	// Meanwhile has what has become of processes that earlier calls left
-	// running, a line for each. See Options.Notices.
+	// running, a line for each. See Options.NoticesInInbox.
 	Meanwhile []string
 	// Processes are the processes that process_list lists, in its order. It is
 	// nil for the other tools. Omitted is how many more follow.

@@ -50,7 +50,8 @@ type Options struct {
 	// by default. A negative duration is for ever.
 	Idle time.Duration
 	// Logger gets a line when a keeper is started, and for each failed attempt to reach
-	// one; nil logs nothing. Local.Logger gets the lines about processes.
+	// one; nil logs nothing. Local.Logger gets the lines about processes
+	// and about functions of this program that fail.
 	Logger *slog.Logger
 }
 

@@ -21,7 +21,8 @@ type ChatOptions struct {
 	// Sandbox takes the place of Options.Sandbox. It stays the caller's, who keeps one
 	// for each chat until its processes have ended.
 	Sandbox Sandbox
-	// MaxRunning takes the place of Options.MaxRunningPerChat.
+	// MaxRunning takes the place of Options.MaxRunningPerChat. All chats together still
+	// share Options.MaxRunning (1,024 by default).
 	MaxRunning int
 }
 

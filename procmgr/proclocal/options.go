@@ -128,8 +128,8 @@ type Options struct {
 	// processes never count.
 	MaxRunningPerChat, MaxRunning int
 
-	// MaxLifetime is the limit of [procmgr.StartRequest].MaxLifetime for all processes:
-	// none by default.
+	// MaxLifetime ends every process that has run so long, also one whose request has no
+	// [procmgr.StartRequest].MaxLifetime, or a longer one: none by default.
 	MaxLifetime time.Duration
 	// StopGrace is how long Close waits after Terminate before it kills, and the end of
 	// a MaxLifetime too: 5 s by default.
