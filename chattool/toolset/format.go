@@ -33,29 +33,29 @@ func (f Format) cost(text string) int {
 
 // A resultObject is a report in JSON. A field that says nothing is left out.
 type resultObject struct {
-	Again      string        `json:"again,omitempty"`
-	Success    bool          `json:"success"`
-	Output     *string       `json:"output,omitempty"`
-	ExitCode   *int          `json:"exit_code,omitempty"`
-	Signal     string        `json:"signal,omitempty"`
-	State      procmgr.State `json:"state,omitempty"`
-	Waiting    bool          `json:"waiting_for_input,omitempty"`
-	WorkDir    string        `json:"workdir,omitempty"`
-	Duration   string        `json:"duration,omitempty"`
-	Error      string        `json:"error,omitempty"`
-	Denied     bool          `json:"denied,omitempty"`
-	Truncated  *truncated    `json:"truncated,omitempty"`
-	Folded     int           `json:"folded,omitempty"`
-	Shown      int           `json:"shown,omitempty"`
-	Note       string        `json:"note,omitempty"`
-	ProcessID  string        `json:"process_id,omitempty"`
-	NextOffset *int64        `json:"next_offset,omitempty"`
-	LogPath    string        `json:"log_path,omitempty"`
-	Meanwhile  []string      `json:"meanwhile,omitempty"`
+	Again      string            `json:"again,omitempty"`
+	Success    bool              `json:"success"`
+	Output     *string           `json:"output,omitempty"`
+	ExitCode   *int              `json:"exit_code,omitempty"`
+	Signal     string            `json:"signal,omitempty"`
+	State      procmgr.State     `json:"state,omitempty"`
+	Waiting    bool              `json:"waiting_for_input,omitempty"`
+	WorkDir    string            `json:"workdir,omitempty"`
+	Duration   string            `json:"duration,omitempty"`
+	Error      string            `json:"error,omitempty"`
+	Denied     bool              `json:"denied,omitempty"`
+	Truncated  *truncationFields `json:"truncated,omitempty"`
+	Folded     int               `json:"folded,omitempty"`
+	Shown      int               `json:"shown,omitempty"`
+	Note       string            `json:"note,omitempty"`
+	ProcessID  string            `json:"process_id,omitempty"`
+	NextOffset *int64            `json:"next_offset,omitempty"`
+	LogPath    string            `json:"log_path,omitempty"`
+	Meanwhile  []string          `json:"meanwhile,omitempty"`
 }
 
-// truncated has the numbers of a headtail.Truncation that a model can use.
-type truncated struct {
+// truncationFields has the numbers of a headtail.Truncation that a model can use.
+type truncationFields struct {
 	OriginalBytes int64 `json:"original_bytes"`
 	RetainedBytes int64 `json:"retained_bytes"`
 	OmittedBytes  int64 `json:"omitted_bytes"`
@@ -63,8 +63,8 @@ type truncated struct {
 	Unknown       bool  `json:"unknown,omitempty"`
 }
 
-// A listing is a report of process_list in JSON.
-type listing struct {
+// A processList is a report of process_list in JSON.
+type processList struct {
 	Processes  []listedProcess `json:"processes"`             // never null
 	Omitted    int             `json:"omitted,omitempty"`     // how many more follow these
 	NextOffset *int64          `json:"next_offset,omitempty"` // the offset that lists them
@@ -85,7 +85,7 @@ type listedProcess struct {
 func (r Report) object() any {
 	note := wording.Sentences(r.Notes)
 	if r.Processes != nil {
-		l := listing{Processes: make([]listedProcess, 0, len(r.Processes)), Omitted: r.Omitted, NextOffset: r.NextOffset, Note: note, Meanwhile: r.Meanwhile}
+		l := processList{Processes: make([]listedProcess, 0, len(r.Processes)), Omitted: r.Omitted, NextOffset: r.NextOffset, Note: note, Meanwhile: r.Meanwhile}
 		for _, p := range r.Processes {
 			l.Processes = append(l.Processes, listedProcess{ID: p.ID, State: p.State, Waiting: p.Waiting != nil, Command: p.Command, Age: age(p), ExitCode: p.ExitCode})
 		}
@@ -121,7 +121,7 @@ func (r Report) object() any {
 		o.Duration = ""
 	}
 	if t := r.Truncated; t != nil {
-		o.Truncated = &truncated{t.OriginalBytes, t.RetainedBytes, t.OmittedBytes, t.TruncatedLines, t.Unknown}
+		o.Truncated = &truncationFields{t.OriginalBytes, t.RetainedBytes, t.OmittedBytes, t.TruncatedLines, t.Unknown}
 	}
 	return o
 }

@@ -31,7 +31,7 @@ func (k *kit) input(ctx context.Context, c Call, turn *notices.Turn) report {
 		return refuse("%s: %s", k.names.input, words(err))
 	}
 	budget, _ := k.page.allow(0)
-	t := typing{kit: k, call: c, m: m, id: string(args.ProcessID), args: args}
+	t := inputCall{kit: k, call: c, m: m, id: string(args.ProcessID), args: args}
 	t.req = procmgr.InputRequest{
 		IdempotencyKey: procmgr.NewID(), // for awaitEnd, and for a manager that asks again
 		Data:           []byte(args.Text),
@@ -58,8 +58,8 @@ func (k *kit) input(ctx context.Context, c Call, turn *notices.Turn) report {
 	return rep
 }
 
-// A typing is one call of process_input.
-type typing struct {
+// An inputCall is one call of process_input.
+type inputCall struct {
 	kit  *kit
 	call Call
 	m    procmgr.Manager
@@ -69,7 +69,7 @@ type typing struct {
 }
 
 // question returns the question about an input.
-func (t *typing) question() Question {
+func (t *inputCall) question() Question {
 	q := Question{
 		Call: t.call, Command: string(t.args.Text), ProcessID: t.id, Keys: slices.Clone([]procmgr.Key(t.args.Keys)), Secret: t.req.Secret,
 	}
@@ -88,7 +88,7 @@ func (t *typing) question() Question {
 }
 
 // write writes, and reports what came of it.
-func (t *typing) write(ctx context.Context) report {
+func (t *inputCall) write(ctx context.Context) report {
 	began, end := time.Now(), bool(t.args.End)
 	var out procmgr.InputOutput
 	input := func(wait time.Duration) (procmgr.Process, error) {
@@ -140,7 +140,7 @@ func (t *typing) write(ctx context.Context) report {
 
 // awaitEnd waits until the process has ended, and returns all output from the
 // write on: the second request with the key writes nothing.
-func (t *typing) awaitEnd(ctx context.Context, out procmgr.InputOutput, left time.Duration) procmgr.InputOutput {
+func (t *inputCall) awaitEnd(ctx context.Context, out procmgr.InputOutput, left time.Duration) procmgr.InputOutput {
 	if _, err := t.kit.await(ctx, t.call, t.m, t.id, procmgr.OutputRequest{From: out.Next, Wait: max(left, 0)}); err != nil {
 		return out
 	}
@@ -154,7 +154,7 @@ func (t *typing) awaitEnd(ctx context.Context, out procmgr.InputOutput, left tim
 
 // describe reports the output, or the screen if the model asked for it or the
 // program shows the alternate one.
-func (t *typing) describe(ctx context.Context, out procmgr.InputOutput) report {
+func (t *inputCall) describe(ctx context.Context, out procmgr.InputOutput) report {
 	k := t.kit
 	from := out.Next - int64(len(out.Text)-len(out.Live))
 	if out.Truncated != nil {
@@ -171,7 +171,7 @@ func (t *typing) describe(ctx context.Context, out procmgr.InputOutput) report {
 }
 
 // failed reports why nothing, or not all, was written.
-func (t *typing) failed(ctx context.Context, out procmgr.InputOutput, err error) report {
+func (t *inputCall) failed(ctx context.Context, out procmgr.InputOutput, err error) report {
 	k := t.kit
 	res, refused := k.failed(t.call, t.id, "written", err)
 	switch {

@@ -194,19 +194,19 @@ func (r *report) keepEnd(room int) {
 	r.Out = &out
 }
 
-// An arranged is an output as a result shows it: repeated lines are folded, and
+// An excerpt is an output as a result shows it: repeated lines are folded, and
 // the highlights of what is missing stand behind the marker of the gap.
-type arranged struct {
+type excerpt struct {
 	begin, middle, end string
 	highlights         []procmgr.Highlight // that middle has
 	folded             int                 // runs of lines
 }
 
-func (a arranged) String() string { return a.begin + a.middle + a.end }
+func (a excerpt) String() string { return a.begin + a.middle + a.end }
 
 // arrange arranges the output of a report, with highlights of at most so many bytes of a
 // result.
-func (w writer) arrange(r *report, highlight int) (a arranged) {
+func (w writer) arrange(r *report, highlight int) (a excerpt) {
 	text := r.Out.Text
 	gap := gapOf(r.cuts())
 	after := gap.At + gap.Len
@@ -216,7 +216,7 @@ func (w writer) arrange(r *report, highlight int) (a arranged) {
 	}
 	begin, runs := foldLines(text[:gap.At])
 	end, more := foldLines(text[first:])
-	a = arranged{begin: withoutNULs(begin) + text[gap.At:after], end: withoutNULs(text[after:first] + end), folded: runs + more}
+	a = excerpt{begin: withoutNULs(begin) + text[gap.At:after], end: withoutNULs(text[after:first] + end), folded: runs + more}
 	if r.Out.Truncated != nil && highlight > 0 {
 		a.middle, a.highlights = w.Format.spellHighlights(r.Out.Highlights, highlight)
 	}
@@ -259,7 +259,7 @@ func gapOf(cuts []headtail.Cut) headtail.Cut {
 }
 
 // put puts a text and the notes into a report. log is its LogPath if nothing is cut.
-func (w writer) put(r *report, a arranged, log string, notes []string) {
+func (w writer) put(r *report, a excerpt, log string, notes []string) {
 	text := a.String()
 	r.Output, r.Truncated, r.Notes, r.LogPath = &text, nil, notes, log
 	r.Highlights, r.Shown, r.Folded, r.Shows = a.highlights, len(a.highlights), a.folded, r.shows()

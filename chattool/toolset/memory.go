@@ -56,7 +56,7 @@ type chat struct {
 	results int                       // how many there were
 	shown   map[command][]shownOutput // the last outputs that results have shown, the newest first
 	ended   map[string]bool           // the processes whose end a result has shown
-	reads   map[string]reading        // of processes that live
+	reads   map[string]lastRead       // of processes that live
 	place   place                     // that it was told last
 }
 
@@ -78,8 +78,8 @@ type shownOutput struct {
 // not another one.
 type place struct{ dir, passedOver string }
 
-// A reading is what the last result about a process that lives has shown of it.
-type reading struct {
+// A lastRead is what the last result about a process that lives has shown of it.
+type lastRead struct {
 	state      procmgr.State
 	from, next int64
 	live       string
@@ -171,9 +171,9 @@ func (k *kit) remember(m procmgr.Manager, r *report) {
 }
 
 // next returns the reading of a process if a result shows an output from an offset on.
-func (c *chat) next(out procmgr.Output, from int64) reading {
+func (c *chat) next(out procmgr.Output, from int64) lastRead {
 	p, last := out.Process, c.reads[out.Process.ID]
-	next := reading{state: p.State, from: min(from, out.Next), next: out.Next, live: out.Live, shown: last.shown, news: time.Now()}
+	next := lastRead{state: p.State, from: min(from, out.Next), next: out.Next, live: out.Live, shown: last.shown, news: time.Now()}
 	if next.from <= next.shown {
 		next.shown = max(next.shown, out.Next)
 	}
@@ -191,7 +191,7 @@ func (c *chat) next(out procmgr.Output, from int64) reading {
 }
 
 // read notes that a result shows an output of a process that lives.
-func (c *chat) read(out procmgr.Output, from int64) reading {
+func (c *chat) read(out procmgr.Output, from int64) lastRead {
 	r := c.next(out, from)
 	put(&c.reads, out.Process.ID, r)
 	return r

@@ -51,7 +51,7 @@ func (v view) rules(ctx context.Context) *procmgr.SandboxRules {
 
 // A setup is what one command runs with.
 type setup struct {
-	env     *baseenv.Applied
+	env     *baseenv.Environment
 	workDir string
 	sandbox sandbox
 }
@@ -73,7 +73,7 @@ func (l *Local) chatSetup(ctx context.Context, r *record, from *baseenv.Origin) 
 	}
 	own.env = l.policy.Apply(chat.Env, r.terminal)
 	if from != nil { // only All is this program's
-		own.env = &baseenv.Applied{All: own.env.All, Env: from.Env, Withheld: from.Withheld, Secrets: from.Secrets}
+		own.env = &baseenv.Environment{All: own.env.All, Env: from.Env, Withheld: from.Withheld, Secrets: from.Secrets}
 		own.workDir = from.WorkDir
 		return own, nil
 	}

@@ -28,7 +28,7 @@ const (
 // the request, and finally the variables that mark the child as ours. environ notes in
 // the record which names the policy kept back, and returns the values to mask in the
 // output. own is the result of the policy, and sandboxed are the sandbox's variables.
-func (l *Local) environ(r *record, req procmgr.StartRequest, own *baseenv.Applied, sandboxed []string) (env []string, secrets []redact.Value) {
+func (l *Local) environ(r *record, req procmgr.StartRequest, own *baseenv.Environment, sandboxed []string) (env []string, secrets []redact.Value) {
 	withheld := own.Withheld
 	if len(withheld) > 0 {
 		r.log(slog.LevelDebug, "environment variables withheld", slog.Any("names", withheld))

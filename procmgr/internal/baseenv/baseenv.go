@@ -112,11 +112,11 @@ func PerChat[T any](ctx context.Context, perChat func(ctx context.Context, chatI
 type PolicyApplier struct {
 	Policy *envpolicy.Policy
 
-	last, lastOnTerminal atomic.Pointer[Applied]
+	last, lastOnTerminal atomic.Pointer[Environment]
 }
 
-// Applied is the result of a policy. It does not change.
-type Applied struct {
+// An Environment is the result of a policy. It does not change.
+type Environment struct {
 	All      []string // the environment before the policy
 	Env      []string // the variables that commands get
 	Withheld []string // the names of the others
@@ -128,7 +128,7 @@ type Applied struct {
 
 // Apply applies the policy of a chat, or Policy if that is nil, for a command with or
 // without a terminal.
-func (a *PolicyApplier) Apply(chat *envpolicy.Policy, terminal bool) *Applied {
+func (a *PolicyApplier) Apply(chat *envpolicy.Policy, terminal bool) *Environment {
 	if chat != nil {
 		a = &PolicyApplier{Policy: chat}
 	}
@@ -142,7 +142,7 @@ func (a *PolicyApplier) Apply(chat *envpolicy.Policy, terminal bool) *Applied {
 	own := *policy
 	own.Interactive = own.Interactive || terminal
 	env, withheld := own.Apply(all)
-	next := &Applied{All: all, Env: env, Withheld: withheld, Secrets: secretsOf(policy, all, env)}
+	next := &Environment{All: all, Env: env, Withheld: withheld, Secrets: secretsOf(policy, all, env)}
 	if terminal {
 		next.Env = onTerminal(policy, env)
 	}
@@ -171,7 +171,7 @@ func onTerminal(policy *envpolicy.Policy, env []string) []string {
 // Update returns what a program's UpdateEnv makes of the variables that commands get, or
 // a if it fails. A variable that it adds is not withheld, and its value is masked if it
 // looks like a secret.
-func (a *Applied) Update(update func(chatID string, env []string) ([]string, error), chatID string, log Log) *Applied {
+func (a *Environment) Update(update func(chatID string, env []string) ([]string, error), chatID string, log Log) *Environment {
 	if update == nil {
 		return a
 	}
@@ -188,7 +188,7 @@ func (a *Applied) Update(update func(chatID string, env []string) ([]string, err
 	}
 	env = slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.ContainsRune(kv, 0) })
 	added := slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return slices.Contains(a.Env, kv) })
-	next := &Applied{All: a.All, Env: env, Secrets: slices.Concat(a.Secrets, Secrets(added, env))}
+	next := &Environment{All: a.All, Env: env, Secrets: slices.Concat(a.Secrets, Secrets(added, env))}
 	for _, name := range a.Withheld {
 		if !slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") }) {
 			next.Withheld = append(next.Withheld, name)

@@ -31,8 +31,8 @@ var (
 	lineRange = regexp.MustCompile(`^\s*(\d+)\s*(,\s*[+~]?(\d+|\$)\s*)?p\s*(;\s*(\d+\s*(,\s*(\d+|\$)\s*)?p|\d*\s*q)?\s*)*$`)
 )
 
-// A printing is a command that prints files.
-type printing struct {
+// A printCommand is a command that prints files.
+type printCommand struct {
 	files []string
 	// from is the first line that it prints: 0 is the beginning, and a negative
 	// line counts from the end. bytes says that it counts in bytes instead.
@@ -46,7 +46,7 @@ func printsFiles(r Result) string {
 	if r.Tools.ReadFile == "" || r.Reading || r.Background || r.alive() || !ok || code != 0 || len(r.Command.Text) > maxPrinting {
 		return ""
 	}
-	var all []printing
+	var all []printCommand
 	dir := r.WorkDir
 	for _, words := range commandsOf(r.Command.Tree()) {
 		if words[0] == "cd" {
@@ -116,7 +116,7 @@ func commandsOf(tree *script.Tree) (commands [][]string) {
 }
 
 // printingOf returns what a command prints. ok is false if it may do anything else.
-func printingOf(words []string) (p printing, ok bool) {
+func printingOf(words []string) (p printCommand, ok bool) {
 	allowed, number := printers[words[0]], ""
 	if allowed == nil {
 		return p, false

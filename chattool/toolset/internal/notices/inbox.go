@@ -387,15 +387,15 @@ func (l *Ledger) adopt(who Conversation, m procmgr.Manager, from bookmark, page 
 }
 
 // with returns ctx with the values that the Inbox was made with.
-func (b *Inbox) with(ctx context.Context) context.Context { return valued{ctx, b.values} }
+func (b *Inbox) with(ctx context.Context) context.Context { return valueContext{ctx, b.values} }
 
-// A valued context has the values of another one.
-type valued struct {
+// A valueContext has the values of another context.
+type valueContext struct {
 	context.Context
 	values context.Context
 }
 
-func (v valued) Value(key any) any {
+func (v valueContext) Value(key any) any {
 	if value := v.values.Value(key); value != nil {
 		return value
 	}
