@@ -90,6 +90,12 @@ func (l *Local) watch(r *record, lifetime time.Duration) {
 	if stop() {
 		l.wg.Done()
 	}
+	l.over(r, end, at)
+}
+
+// over notes that nothing is left of a process. It is apart from watch, whose stack has to
+// be small as long as the process runs.
+func (l *Local) over(r *record, end osproc.Exit, at time.Time) {
 	r.lookForWithheld(end.Code())
 	r.gone(end, at)
 	exited := l.finish(r, end, at)

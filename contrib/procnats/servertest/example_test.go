@@ -93,9 +93,23 @@ func ExampleParseEnd() {
 		log.Fatal(err)
 	}
 
-	// On the machine, as above, with Ends.
-	local, leave := exampleMachine(ctx, natsURL, "build", true)
-	defer leave()
+	// On the machine.
+	local, err := proclocal.New(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer local.Close()
+	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{Insecure: true})
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	service, err := procnats.Serve(ctx, nc, "build", handler, &procnats.Options{Host: local, Ends: true})
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	defer service.Close()
 	if _, err := local.Chat("alice-1").Start(ctx, procmgr.StartRequest{ID: "npm-1", Command: "exit 3"}); err != nil {
 		log.Print(err)
 		return
@@ -145,29 +159,5 @@ func exampleServer() (url string, stop func()) {
 		s.Shutdown()
 		s.WaitForShutdown()
 		os.RemoveAll(dir)
-	}
-}
-
-// exampleMachine serves the processes of this program as a machine.
-func exampleMachine(ctx context.Context, natsURL, name string, ends bool) (local *proclocal.Local, leave func()) {
-	nc, err := nats.Connect(natsURL)
-	if err != nil {
-		panic(err)
-	}
-	local, err = proclocal.New(nil)
-	if err != nil {
-		panic(err)
-	}
-	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{Insecure: true})
-	if err != nil {
-		panic(err)
-	}
-	service, err := procnats.Serve(ctx, nc, name, handler, &procnats.Options{Host: local, Ends: ends})
-	if err != nil {
-		panic(err)
-	}
-	return local, func() {
-		_, _ = service.Close(), local.Close()
-		nc.Close()
 	}
 }
