@@ -18,7 +18,7 @@ import (
 func TestLocalQuestions(t *testing.T) {
 	t.Parallel()
 	const (
-		stdin  = "nobody can answer it: stdin is empty"
+		stdin  = "can't be answered because stdin is empty"
 		commit = "git init -q . && git config user.name a && git config user.email a@b && git commit -q --allow-empty -m a && git commit -q --allow-empty -m b && "
 	)
 	for _, tt := range []struct {

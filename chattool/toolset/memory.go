@@ -407,7 +407,7 @@ func (s *silence) tell(r *report, out procmgr.Output) {
 	unlock()
 	r.read = true
 	if s.waited > 0 {
-		r.Add("This read waited %s, longer than asked for: those before it showed nothing new, and each costs the whole conversation once more.", wording.Brief(s.waited))
+		r.Add("This read waited %s, longer than asked for: earlier ones showed nothing new, and each costs the whole conversation once more.", wording.Brief(s.waited))
 	}
 	if !s.quiet || s.happened(out) || row.empty < quietReads {
 		return

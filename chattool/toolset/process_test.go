@@ -47,8 +47,8 @@ func TestProcessOutput(t *testing.T) {
 		{name: "no match before the end", arguments: `,"wait_for":"z"`, out: exited("p1", 0, ""), req: procmgr.OutputRequest{Wait: 10 * time.Second, Until: "z"}, success: true, note: "ended without a match"},
 		{name: "no match before the shell's end", arguments: `,"wait_for":"z"`, out: detached("p1", 0, ""), req: procmgr.OutputRequest{Wait: 10 * time.Second, Until: "z"}, success: true, lives: true, note: "wait_for has not matched"},
 		{name: "no longer kept", out: gone, req: procmgr.OutputRequest{Wait: 10 * time.Second}, success: true, note: "no longer kept"},
-		{name: "lost", arguments: `,"wait_timeout":"0s"`, out: lost, success: true, lives: true, note: "Output was lost, and nobody knows how much"},
-		{name: "lost and no longer kept", arguments: `,"wait_timeout":"0s"`, out: lostMore, success: true, note: "Output was lost, and nobody knows how much"},
+		{name: "lost", arguments: `,"wait_timeout":"0s"`, out: lost, success: true, lives: true, note: "Some output was lost, and it is unknown how much"},
+		{name: "lost and no longer kept", arguments: `,"wait_timeout":"0s"`, out: lostMore, success: true, note: "Some output was lost, and it is unknown how much"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m := &fake{output: func(context.Context, string, procmgr.OutputRequest) (procmgr.Output, error) { return tt.out, nil }}

@@ -228,7 +228,7 @@ func (k *kit) describeFrom(out procmgr.Output, from int64) report {
 	}
 	if t := out.Truncated; t != nil && t.Unknown {
 		r.Lost = true
-		r.Add("Output was lost, and nobody knows how much: what is not here may have been printed all the same.")
+		r.Add("Some output was lost, and it is unknown how much: text that is missing here may still have been printed.")
 		if t.OmittedBytes == 0 {
 			out.Truncated = nil // the text is whole, as far as it is known
 		}

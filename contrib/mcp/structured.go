@@ -27,7 +27,7 @@ type structuredContent struct {
 
 	Output       *string  `json:"output,omitempty" jsonschema:"the output as the model reads it; absent if the call reads none, or says what differs from an earlier one"`
 	OmittedBytes int64    `json:"omitted_bytes,omitempty" jsonschema:"how many bytes output leaves out"`
-	OmittedMore  bool     `json:"omitted_more,omitempty" jsonschema:"whether it leaves out more, and nobody knows how much"`
+	OmittedMore  bool     `json:"omitted_more,omitempty" jsonschema:"whether it leaves out more, and it is unknown how much"`
 	Notes        []string `json:"notes,omitempty" jsonschema:"what to know and what to do next"`
 	Meanwhile    []string `json:"meanwhile,omitempty" jsonschema:"what has become of other processes"`
 

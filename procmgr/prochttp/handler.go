@@ -189,7 +189,7 @@ func (o HandlerOptions) check() error {
 	}
 	switch {
 	case ways == 0:
-		return xerrors.Errorf("nobody may call it: set Authorize or Token, or Insecure where everybody who can connect may run commands: %w", procmgr.ErrInvalid)
+		return xerrors.Errorf("no caller is let in: set Authorize or Token, or Insecure where everybody who can connect may run commands: %w", procmgr.ErrInvalid)
 	case ways > 1:
 		return xerrors.Errorf("set one of Authorize, Token and Insecure: %w", procmgr.ErrInvalid)
 	case strings.ContainsFunc(o.Token, unprintable):

@@ -209,7 +209,7 @@ func (k *keeper) look() {
 		// What is about to claim its ID is refused, because this keeper isn't the newest one.
 		k.endSoon("another keeper has taken over, and the last results were kept long enough")
 	case newest && k.order.Idle >= 0 && k.isIdle(page.Live):
-		k.endSoon("nothing has run and nobody has asked for the idle time")
+		k.endSoon("nothing ran and no request came for the idle time")
 	}
 	k.orphans.reap(k.leads)
 }

@@ -400,7 +400,7 @@ func portsOwn(c *check, m *view) {
 		port := m.port(id)
 		c.listensOn(m.read(id, procmgr.OutputRequest{Ports: true}), port)
 		if out := m.look(id); out.Listening != nil {
-			c.errorf("Listening is %v, and nobody has asked for it", out.Listening)
+			c.errorf("Listening is %v, and it wasn't asked for", out.Listening)
 		}
 	}
 	if out := m.read(m.sleeper(), procmgr.OutputRequest{Ports: true}); len(out.Listening) > 0 {
@@ -435,7 +435,7 @@ func membersOwn(c *check, m *view) {
 			c.errorf("a shell with a child has the members %+v", out.Members)
 		}
 		if out := m.look(id); out.Members != nil {
-			c.errorf("Members is %+v, and nobody has asked for it", out.Members)
+			c.errorf("Members is %+v, and it wasn't asked for", out.Members)
 		}
 	}
 }

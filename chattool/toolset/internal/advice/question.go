@@ -33,7 +33,7 @@ func question(r Result) string {
 	if r.Output.Process.Stdin != "" {
 		return r.waitsForInput()
 	}
-	const nobody = ", and nobody can answer it: stdin is empty"
+	const unanswerable = ", which can't be answered because stdin is empty"
 	answer := ". Use a flag such as -y, or pipe the answer in." + r.startAgain("open")
 	text := strings.TrimSuffix(r.Output.Text, "\n")
 	line := text[strings.LastIndexByte(text, '\n')+1:]
@@ -42,13 +42,13 @@ func question(r Result) string {
 	// A command that only prints may print a question that it does not ask.
 	case r.asks() && (r.failed() || r.alive() || !r.onlyPrints()),
 		r.failed() && len(line) <= maxQuestion && unanswered.MatchString(line):
-		note = "The last line looks like a question" + nobody + answer
+		note = "The last line looks like a question" + unanswerable + answer
 	case r.alive():
 	case r.failed() && noPassword.MatchString(text):
-		note = "The command has asked for a password" + nobody +
+		note = "The command asked for a password" + unanswerable +
 			" and there is no terminal. Use a key, a token or a password file instead, or tell the user." + r.startAgain("terminal")
 	case strings.Contains(text, "? ") && passedOver.MatchString(r.Output.Text) && !r.onlyPrints():
-		note = "The output has a question that was left unanswered" + nobody + answer
+		note = "The output has a question that was left unanswered" + unanswerable + answer
 	case strings.Contains(r.Command.Text, "read") && readsAnswer(r.tree()):
 		note = "`read` got an empty answer, since stdin is empty. Set the variable instead, or pipe the answer in." + r.startAgain("open")
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
 )
 
-const question = "The last line looks like a question, and nobody can answer it: stdin is empty. Use a flag such as -y, or pipe the answer in."
+const question = "The last line looks like a question, which can't be answered because stdin is empty. Use a flag such as -y, or pipe the answer in."
 
 // Last lines of programs that ask, and of others. They all get no input and end at
 // once. The exit code of a program that asks says nothing.
@@ -108,8 +108,8 @@ func TestPrintedQuestion(t *testing.T) {
 }
 
 const (
-	leftOut   = "The output has a question that was left unanswered, and nobody can answer it: stdin is empty. Use a flag such as -y, or pipe the answer in."
-	secret    = "The command has asked for a password, and nobody can answer it: stdin is empty and there is no terminal. Use a key, a token or a password file instead, or tell the user."
+	leftOut   = "The output has a question that was left unanswered, which can't be answered because stdin is empty. Use a flag such as -y, or pipe the answer in."
+	secret    = "The command asked for a password, which can't be answered because stdin is empty and there is no terminal. Use a key, a token or a password file instead, or tell the user."
 	readEmpty = "`read` got an empty answer, since stdin is empty. Set the variable instead, or pipe the answer in."
 )
 

@@ -149,7 +149,7 @@ func (j *job) notice() string {
 	case !j.ended:
 		return text
 	case j.lost:
-		return text + " is no longer known to the process manager, and nobody can tell how it ended"
+		return text + " is no longer known to the process manager, and how it ended is unknown"
 	}
 	text += " " + j.howEnded()
 	if j.line != "" && (j.line != j.matchedLine || !j.matched) {
