@@ -15,8 +15,8 @@ import (
 // A store has the calls of a model in a SQLite database.
 type store struct{ db *sql.DB }
 
-// A stored call is one that the database has. Its outcome is "" until it has one.
-type stored struct {
+// A storedCall is one that the database has. Its outcome is "" until it has one.
+type storedCall struct {
 	call    toolset.Call
 	outcome string
 }
@@ -43,21 +43,21 @@ func (s *store) close() error { return s.db.Close() }
 
 // begin returns the call of a message. A new one is stored before it is carried out: from
 // then on it is known when it was issued, whatever is killed.
-func (s *store) begin(ctx context.Context, message int, command string) (stored, error) {
+func (s *store) begin(ctx context.Context, message int, command string) (storedCall, error) {
 	args, err := arguments(command)
 	if err != nil {
-		return stored{}, err
+		return storedCall{}, err
 	}
 	_, err = s.db.ExecContext(ctx, `INSERT INTO calls (message, arguments, issued_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`,
 		message, []byte(args), time.Now().UnixNano())
 	if err != nil {
-		return stored{}, fmt.Errorf("store message %d: %w", message, err)
+		return storedCall{}, fmt.Errorf("store message %d: %w", message, err)
 	}
-	c := stored{call: toolset.Call{ID: fmt.Sprint(message), Name: "execute"}}
+	c := storedCall{call: toolset.Call{ID: fmt.Sprint(message), Name: "execute"}}
 	var issued int64
 	row := s.db.QueryRowContext(ctx, `SELECT arguments, issued_at, outcome FROM calls WHERE message = ?`, message)
 	if err := row.Scan((*[]byte)(&c.call.Arguments), &issued, &c.outcome); err != nil {
-		return stored{}, fmt.Errorf("read message %d: %w", message, err)
+		return storedCall{}, fmt.Errorf("read message %d: %w", message, err)
 	}
 	c.call.IssuedAt = time.Unix(0, issued)
 	return c, nil
