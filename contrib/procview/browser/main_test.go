@@ -21,7 +21,7 @@ import (
 )
 
 // long is a wait that a test reaches only if something is wrong.
-const long = 60 * time.Second
+const long = 3 * time.Minute
 
 // chrome is the one browser of all tests. Each test has a page in a profile of its own.
 var chrome context.Context
