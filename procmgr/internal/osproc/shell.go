@@ -17,6 +17,9 @@ import (
 
 // FindShell looks the shell up on PATH.
 func FindShell(name string) (file string, err error) {
+	if err := checkPlatform(); err != nil {
+		return "", err // where no commands run, no shell helps
+	}
 	if file, err = LookShell(name); err != nil {
 		advice := unixAdvice
 		if runtime.GOOS == "windows" {
