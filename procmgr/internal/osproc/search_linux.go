@@ -86,9 +86,18 @@ func (q *searches) newest() int {
 // find looks for the live members of some sessions. It reports false if it may have
 // missed one. The caller closes the members.
 func (q *searches) find(sessions []*session) (found map[*session][]member, settled bool) {
+	if len(sessions) == 1 && q.childless(sessions[0]) {
+		return nil, true
+	}
 	r := &request{sessions: sessions}
 	q.do(r)
 	return r.found, r.settled
+}
+
+// childless reports whether the leader of a session has ended and has certainly left
+// nothing behind: the kernel has given out no number since it gave the leader its own.
+func (q *searches) childless(s *session) bool {
+	return s.cgroup == nil && !s.dead && s.ended.Load() && q.newest() == s.pid && time.Since(s.born) < q.proc.lap
 }
 
 // deliver sends a signal to all members of some sessions: first to the leader's
