@@ -56,7 +56,10 @@ func TestGracefulShutdown(t *testing.T) {
 			results <- result{out, err}
 		}()
 	}
-	require.Eventually(t, func() bool { return prochttp.Waiters(handler) == 4 }, long, time.Millisecond)
+	require.Eventually(t, func() bool {
+		page, err := local.List(t.Context(), procmgr.ListRequest{State: procmgr.Running})
+		return err == nil && page.Total == 2 && prochttp.Waiters(handler) == 4 // the second start has begun, too
+	}, long, time.Millisecond)
 	shutDown()
 	for range 4 {
 		r := <-results
