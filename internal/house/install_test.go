@@ -200,6 +200,7 @@ var installed = map[string]struct {
 		says: `"name":"toolproc"`,
 	},
 	"contrib/examples/webservice": {code: 1, says: "users.json: no such file"},
+	"contrib/examples/durable":    {code: 1, says: "usage: durable"},
 }
 
 // publish writes a module of the tree into a proxy, under the version of this library
