@@ -154,7 +154,7 @@ func TestCanceledBefore(t *testing.T) {
 			}
 			res, got := callContext(ctx, t, m, fixed(), tt.tool, tt.arguments)
 			require.False(t, res.IsError)
-			require.Equal(t, false, res.Report.Unknown)
+			require.False(t, res.Report.Unknown)
 			require.Equal(t, false, got["success"])
 			require.Contains(t, got["error"], tt.want)
 			require.Empty(t, m.starts)
