@@ -39,7 +39,7 @@ func (p *program) start(t *testing.T) {
 
 func (p *program) kill() {
 	_ = p.cmd.Process.Kill()
-	_ = <-p.done // it was killed
+	<-p.done //nolint:errcheck // it was killed
 }
 
 // No command runs twice, whatever is killed and when. Each call ends as "ran, with this
