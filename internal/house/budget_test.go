@@ -58,7 +58,7 @@ var parts = []part{
 // The sums of the table, of all tests in lines, and of all Markdown in words.
 const (
 	rootGoal, contribGoal    = 37_000, 15_700
-	testBudget, testGoal     = 58_860, 45_000
+	testBudget, testGoal     = 58_880, 45_000
 	markdownBudget, wordGoal = 31_500, 31_500
 )
 

@@ -247,13 +247,15 @@ func TestAgeOfAStartThatIsNotLookedAt(t *testing.T) {
 	down, shutDown := context.WithCancel(t.Context())
 	shutDown()
 	local := newLocal(t, nil)
+	gone := httptest.NewServer(nil)
+	gone.Close()
 	for _, tt := range []struct {
 		name   string
 		server string
 		token  string
 		want   error
 	}{
-		{"no server", "unix:" + t.TempDir() + "/none", token, procmgr.ErrUnknown},
+		{"no server", gone.URL, token, procmgr.ErrUnknown},
 		{"another token", serve(t, newHandler(t, local, nil)), "x", procmgr.ErrRefused},
 		{"a server that shuts down", serve(t, newHandler(t, local, &prochttp.HandlerOptions{Token: token, Context: down})), token, procmgr.ErrUnknown},
 	} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -30,12 +31,16 @@ func TestDescribeAfterARestart(t *testing.T) {
 	machine, err := c.Describe(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "bash", machine.Shell)
-	begin("sh")
+	other := "sh"
+	if runtime.GOOS == "windows" { // its sh is a bash
+		other = "cmd"
+	}
+	begin(other)
 	_, err = c.List(t.Context(), procmgr.ListRequest{})
 	require.NoError(t, err)
 	machine, err = c.Describe(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, "sh", machine.Shell)
+	require.Equal(t, other, machine.Shell)
 }
 
 type spanKey struct{}

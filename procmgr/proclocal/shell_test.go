@@ -90,6 +90,9 @@ func TestShell(t *testing.T) {
 	} {
 		words := strings.Split(shell, " ")
 		if _, err := exec.LookPath(words[0]); err != nil {
+			if strings.Contains(words[0], "/") {
+				continue // a path of Unix
+			}
 			require.NoError(t, os.WriteFile(filepath.Join(bin, words[0]+".exe"), nil, 0o700))
 			require.NoError(t, os.WriteFile(filepath.Join(bin, words[0]), nil, 0o700))
 		}
