@@ -3,12 +3,12 @@ package prockeep
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
@@ -85,24 +85,22 @@ func (k *hooks) tell(e procmgr.Event) {
 	switch e.Kind {
 	case procmgr.EventStarted:
 		attrs = append(attrs, slog.Int("pid", p.PID))
-		k.call(m.Started != nil, func() { m.Started() })
+		k.call("Metrics.Started", m.Started != nil, func() { m.Started() })
 		k.count(p, 1)
-		k.call(k.local.OnStart != nil, func() { k.local.OnStart(p) })
+		k.call("OnStart", k.local.OnStart != nil, func() { k.local.OnStart(p) })
 	case procmgr.EventExited:
 		attrs = append(attrs, slog.String("ended_by", string(p.EndedBy)))
 		if p.ExitCode != nil {
 			attrs = append(attrs, slog.Int("exit_code", *p.ExitCode))
 		}
 		k.count(p, -1)
-		k.call(m.Exited != nil, func() { m.Exited(p.EndedBy, p.Elapsed) })
-		k.call(k.local.OnExit != nil, func() { k.local.OnExit(p) })
+		k.call("Metrics.Exited", m.Exited != nil, func() { m.Exited(p.EndedBy, p.Elapsed) })
+		k.call("OnExit", k.local.OnExit != nil, func() { k.local.OnExit(p) })
 	case procmgr.EventDetached:
 	default:
 		return
 	}
-	if k.local.Logger != nil {
-		k.local.Logger.LogAttrs(context.Background(), slog.LevelInfo, "process "+string(e.Kind), attrs...)
-	}
+	k.log(slog.LevelInfo, "process "+string(e.Kind), attrs...)
 }
 
 // count tells Metrics.Running of a start or an exit once: the event of a start may come
@@ -113,24 +111,25 @@ func (k *hooks) count(p procmgr.Process, delta int) {
 		if k.living[key] = delta > 0; delta < 0 {
 			delete(k.living, key)
 		}
-		k.call(m.Running != nil, func() { m.Running(delta) })
+		k.call("Metrics.Running", m.Running != nil, func() { m.Running(delta) })
 	}
 }
 
 // refused tells of a start of this program that has started nothing.
 func (k *hooks) refused(err error) {
 	m := k.local.Metrics
-	k.call(m != nil && m.Refused != nil, func() { m.Refused(err) })
+	k.call("Metrics.Refused", m != nil && m.Refused != nil, func() { m.Refused(err) })
 }
 
 // call calls a function of the opener if that is set. A panic ends this call alone.
-func (k *hooks) call(isSet bool, f func()) {
-	defer func() {
-		if v := recover(); v != nil && k.local.Logger != nil {
-			k.local.Logger.Error("hook panicked", slog.String("panic", fmt.Sprint(v)))
-		}
-	}()
+func (k *hooks) call(name string, isSet bool, f func()) {
 	if isSet {
-		f()
+		baseenv.Log(k.log).Hook(name, f)
+	}
+}
+
+func (k *hooks) log(level slog.Level, msg string, attrs ...slog.Attr) {
+	if k.local.Logger != nil {
+		k.local.Logger.LogAttrs(context.Background(), level, msg, attrs...)
 	}
 }
