@@ -228,13 +228,10 @@ func (r *run) tellSame(ctx context.Context, rep *report, out procmgr.Output) {
 	if out.Attached || out.Process.Command == "" || !alive(out.Process) && !failed(out.Process) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, describeLimit)
-	defer cancel()
-	_ = survive(func() error {
+	aside(ctx, func(ctx context.Context) {
 		if same := notices.Same(ctx, r.m, out.Process); same != "" {
 			rep.Add("The same command already runs in this directory, as process %s. If one is enough, end the other with %s.", wording.Odd(same), r.kit.names.signal)
 		}
-		return nil
 	})
 }
 

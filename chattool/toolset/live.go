@@ -53,8 +53,10 @@ func (k *kit) stream(ctx context.Context, c Call, m procmgr.Manager, id string) 
 	s.all.Go(func() {
 		defer end()
 		defer closes()
-		defer func() { _ = recover() }() // the process goes on, and so do the other streams
-		k.follow(ctx, c, m, id)
+		_ = survive(func() error { // if OnOutput panics, the process goes on, and so do the other streams
+			k.follow(ctx, c, m, id)
+			return nil
+		})
 	})
 }
 
@@ -96,14 +98,11 @@ func (k *kit) inPieces(ctx context.Context, c Call, d time.Duration, wait func(d
 		if left = d - time.Since(began); err != nil || ctx.Err() != nil || left <= 0 || time.Since(asked) < piece {
 			return err
 		}
-		k.beat(ctx, c, p, time.Since(began))
+		_ = survive(func() error { // a panic of OnWait must not cost the result
+			k.opts.OnWait(ctx, c, p, time.Since(began))
+			return nil
+		})
 	}
-}
-
-// beat calls Options.OnWait, whose panic must not cost the result.
-func (k *kit) beat(ctx context.Context, c Call, p procmgr.Process, waited time.Duration) {
-	defer func() { _ = recover() }()
-	k.opts.OnWait(ctx, c, p, waited)
 }
 
 // await is m.Output, in pieces.

@@ -167,7 +167,7 @@ func (ms *machines) describe(ctx context.Context, m procmgr.Manager) procmgr.Des
 	return now.Description
 }
 
-// survive asks a manager that may panic.
+// survive asks a manager or a host that may panic.
 func survive(ask func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -175,6 +175,17 @@ func survive(ask func() error) (err error) {
 		}
 	}()
 	return ask()
+}
+
+// aside asks a manager for a note, which a result can do without: for up to
+// describeLimit, and whatever the manager does.
+func aside(ctx context.Context, ask func(ctx context.Context)) {
+	ctx, cancel := context.WithTimeout(ctx, describeLimit)
+	defer cancel()
+	_ = survive(func() error {
+		ask(ctx)
+		return nil
+	})
 }
 
 // forDefinitions returns the machine that the description of execute tells of, or

@@ -376,13 +376,10 @@ func (k *kit) advise(ctx context.Context, rep *report, m procmgr.Manager, a advi
 		rep.Add("%s", note)
 	}
 	rep.Add(advice.Masked(a.Output))
-	ctx, cancel := context.WithTimeout(ctx, describeLimit)
-	defer cancel()
-	_ = survive(func() error {
+	aside(ctx, func(ctx context.Context) {
 		if held := notices.PortHolder(ctx, m, a.Output.Process, a.Output.Text); held != "" {
 			rep.Add("%s.", strings.ToUpper(held[:1])+held[1:])
 		}
-		return nil
 	})
 }
 
