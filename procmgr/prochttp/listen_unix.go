@@ -122,20 +122,19 @@ func checkSocket(path string) error {
 		return xerrors.Errorf("%s is there and no socket: %w", path, procmgr.ErrInvalid)
 	}
 	// A command that a killed server was starting holds its socket until the exec.
-	for deadline := time.Now().Add(forkToExec); err == nil; time.Sleep(10 * time.Millisecond) {
-		var conn net.Conn
-		if conn, err = net.Dial("unix", path); err != nil {
-			break
+	for deadline := time.Now().Add(forkToExec); ; time.Sleep(10 * time.Millisecond) {
+		conn, err := net.Dial("unix", path)
+		switch {
+		case errors.Is(err, syscall.ECONNREFUSED):
+			return nil
+		case err != nil:
+			return err
 		}
 		conn.Close()
 		if time.Now().After(deadline) {
 			return xerrors.Errorf("%s is another server's: %w", path, procmgr.ErrInvalid)
 		}
 	}
-	if errors.Is(err, syscall.ECONNREFUSED) {
-		return nil
-	}
-	return err
 }
 
 // A unixListener removes its socket when it is closed.
