@@ -222,7 +222,7 @@ func stepsOfCI(t *testing.T, _ *pages, b block) {
 	}
 }
 
-// durableCommands are those that the program itself names.
+// durableCommands checks that the program itself names the commands.
 func durableCommands(t *testing.T, _ *pages, b block) {
 	usage := read(t, "contrib/examples/durable/main.go")
 	for _, command := range commands(t, b) {

@@ -54,9 +54,9 @@ type Options struct {
 	WorkDir string
 	// PerChat returns the options in which the commands of a chat differ; nil is none.
 	// It is called once for each process that is to start, before UpdateEnv, with the
-	// context of that Start, and by Describe of a chat's Manager. chatID is "" for the host's own processes. An error refuses
-	// the start: the error of Start wraps it, and the model reads its text. It is refused
-	// too if PerChat panics.
+	// context of that Start, and by Describe of a chat's Manager. chatID is "" for the
+	// host's own processes. An error refuses the start: the error of Start wraps it, and
+	// the model reads its text. It is refused too if PerChat panics.
 	PerChat func(ctx context.Context, chatID string) (*ChatOptions, error)
 	// Shell is the program and its arguments that stand before the command.
 	// The default is "bash", "-c" if New finds a bash on PATH, else

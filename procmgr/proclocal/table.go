@@ -290,7 +290,7 @@ func (l *Local) room(chat string, terminal bool) error {
 }
 
 // chatRoom is room for the limit of a chat that Options.PerChat has set. It counts what
-// was reserved before r, so that of several starts at once, the first ones go on.
+// was reserved before r, so if several start at once, the first ones go on.
 func (l *Local) chatRoom(r *record, limit int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

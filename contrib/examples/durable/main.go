@@ -53,8 +53,10 @@ func serve(ctx context.Context, socket string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, local.Close()) }()                                           // ends what still runs
-	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{Insecure: true, Context: ctx}) // the socket is this user's alone
+	// It ends what still runs.
+	defer func() { err = errors.Join(err, local.Close()) }()
+	// Every caller is let in: the socket is this user's alone.
+	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{Insecure: true, Context: ctx})
 	if err != nil {
 		return err
 	}

@@ -13,8 +13,8 @@
 //	$ curl -H "Authorization: Bearer $TOKEN" -X POST http://127.0.0.1:8080/chats/alice/stop
 //
 // A keeper runs the commands, so they survive a deploy: start the new version with -replace,
-// route requests to it, and end the old one. Tokens are random, such as those of
-// crypto/rand.Text. The user "operator" may also read /metrics.
+// route requests to it, and end the old one. Make the tokens with crypto/rand.Text. The
+// user "operator" may also read /metrics.
 //
 // All commands run as one user of the system. With -sandbox (Linux, with bubblewrap), the
 // commands of a chat reach no other chat's files, no keeper and no network. Without it,
