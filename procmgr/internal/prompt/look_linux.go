@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,14 +14,15 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/procstat"
 )
 
-// A Look is a look at some processes and all that they have started. As long as none
-// of them has run since, another one would find the same.
+// A Look is a look at some processes and all that they have started. As long as it
+// lasts, another one would find the same.
 type Look struct {
 	Found  *Found // nil if none waits for input, or if that cannot be told
 	place  Place
 	mode   Mode
 	seen   []process
-	relays int // terminals in front of the place
+	sleeps []sleep // of the threads that wait for input, if Found is set
+	relays int     // terminals in front of the place
 }
 
 // A process is one at which a look looks.
@@ -39,15 +41,20 @@ type Mode struct {
 	Secret bool
 }
 
-// Lasts reports whether none of the processes has run since. Then nothing can have
-// changed, since only they themselves can change what the look was about.
+// Lasts reports whether none of the processes has run since, and input has woken none
+// that waits for it. Then nothing can have changed, since only they themselves can change
+// anything else that the look was about.
 func (l *Look) Lasts() bool {
 	for _, p := range l.seen {
 		if p.ran < 0 || procstat.RanFor(p.pid) != p.ran {
 			return false
 		}
 	}
-	return len(l.seen) > 0
+	return len(l.seen) > 0 && (l.Found == nil || allLast(l.sleeps))
+}
+
+func allLast(all []sleep) bool {
+	return !slices.ContainsFunc(all, func(s sleep) bool { return !s.lasts() })
 }
 
 // maxProcesses is how many processes one look looks at.
@@ -105,8 +112,7 @@ func (l *Look) add(pid int) {
 
 // waits reports whether a process waits for input.
 func (l *Look) waits(p process) bool {
-	var asks []string
-	var sleeps []sleep
+	l.sleeps = nil
 	for _, task := range p.tasks {
 		s, ok := sleepOf(task)
 		switch {
@@ -118,18 +124,13 @@ func (l *Look) waits(p process) bool {
 		asking, fine := l.asks(p, task, s)
 		switch {
 		case asking:
-			asks, sleeps = append(asks, task), append(sleeps, s)
+			l.sleeps = append(l.sleeps, s)
 		case !fine:
 			return false
 		}
 	}
 	// The thread may have run while its memory was read.
-	for i, task := range asks {
-		if s, ok := sleepOf(task); !ok || s.text != sleeps[i].text {
-			return false
-		}
-	}
-	return len(asks) > 0
+	return len(l.sleeps) > 0 && allLast(l.sleeps)
 }
 
 // shortest is the shortest timeout of a wait for input. A program with a shorter one
@@ -251,7 +252,8 @@ func (l *Look) behind(p process) *Found {
 		return nil
 	}
 	for _, task := range p.tasks {
-		for _, master := range l.relayed(p, task) {
+		relay, masters := l.relayed(p, task)
+		for _, master := range masters {
 			place, mode, err := masterOf(p.pid, master)
 			if err != nil {
 				continue
@@ -259,6 +261,7 @@ func (l *Look) behind(p process) *Found {
 			inner := &Look{place: place, mode: mode, seen: l.seen, relays: l.relays + 1}
 			found := inner.find()
 			if _, after, err := masterOf(p.pid, master); found != nil && err == nil && after == mode {
+				l.sleeps = append(inner.sleeps, relay)
 				return found
 			}
 		}
@@ -267,22 +270,22 @@ func (l *Look) behind(p process) *Found {
 }
 
 // relayed returns the masters of terminals for which a thread waits while it waits for
-// input from the place.
-func (l *Look) relayed(p process, task string) (masters []int) {
+// input from the place, and its sleep.
+func (l *Look) relayed(p process, task string) (s sleep, masters []int) {
 	s, ok := sleepOf(task)
 	if !ok {
-		return nil
+		return s, nil
 	}
 	all, _, ok := watchedBy(p.pid, s)
 	if !ok {
-		return nil
+		return s, nil
 	}
 	reads := false
 	for _, w := range all {
 		seen, ok := descriptor(p.pid, w.fd)
 		switch {
 		case !ok || w.file != file{} && w.file != seen.file:
-			return nil
+			return s, nil
 		case l.isPlace(seen, task):
 			reads = reads || w.reads
 		case seen.kind == unix.S_IFCHR && seen.device == multiplexer:
@@ -290,9 +293,9 @@ func (l *Look) relayed(p process, task string) (masters []int) {
 		}
 	}
 	if !reads {
-		return nil
+		return s, nil
 	}
-	return masters
+	return s, masters
 }
 
 // masterOf returns the terminal whose master is a descriptor of a process, and what it

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/toolproc/toolproc/procmgr/internal/prompt"
 )
@@ -44,4 +45,46 @@ func TestModeChangesDuringALook(t *testing.T) {
 		return found != nil
 	}, 30*time.Second, time.Millisecond)
 	require.True(t, found.Secret)
+}
+
+// A program that was written to does not wait any longer, although on a busy machine it
+// may not have run since.
+func TestWokenButNotRun(t *testing.T) {
+	cmd, out := start(t, "exec cat")
+	pid := cmd.Process.Pid
+	var cpus, one unix.CPUSet
+	require.NoError(t, unix.SchedGetaffinity(0, &cpus))
+	for cpu := range 1024 {
+		if cpus.IsSet(cpu) {
+			one.Set(cpu)
+			break
+		}
+	}
+	busy := exec.Command("sh", "-c", "while :; do :; done")
+	run(t, busy)
+	for _, p := range []int{pid, busy.Process.Pid} {
+		require.NoError(t, unix.SchedSetaffinity(p, &one))
+	}
+	require.NoError(t, unix.Setpriority(unix.PRIO_PROCESS, pid, 19))
+	conn, err := out.SyscallConn()
+	require.NoError(t, err)
+	reader := new(prompt.Reader)
+	waits := func() bool {
+		mode := func() (prompt.Mode, bool) { return prompt.Mode{}, true }
+		return reader.Waits(conn, false, mode, func() []int { return []int{pid} }) != nil
+	}
+	unread := 0
+	for range 50 {
+		require.Eventually(t, waits, long, time.Millisecond)
+		_, err := out.WriteString("x")
+		require.NoError(t, err)
+		waits := waits()
+		left, err := unix.IoctlGetInt(int(out.Fd()), unix.TIOCINQ)
+		require.NoError(t, err)
+		if left > 0 {
+			unread++
+			require.False(t, waits, "it has not read what woke it")
+		}
+	}
+	t.Logf("it had not read %d of 50 inputs", unread)
 }

@@ -27,9 +27,17 @@ const (
 
 // A sleep is the system call in which a thread sleeps.
 type sleep struct {
+	task string // the directory of the thread
 	call call
 	args [6]uint64
 	text string // as the system has written it
+}
+
+// lasts reports whether the thread has not been woken. One that was may not have run
+// yet, on a busy machine for seconds.
+func (s sleep) lasts() bool {
+	now, ok := sleepOf(s.task)
+	return ok && now.text == s.text
 }
 
 // sleepOf returns the call in which a thread sleeps. It reports false if the thread
@@ -58,7 +66,7 @@ func sleepOf(task string) (s sleep, ok bool) {
 	if stack, ok := hex(fields[7]); !ok || stack <= math.MaxUint32 {
 		return s, false
 	}
-	s.call, s.text = calls[n], string(text)
+	s.task, s.call, s.text = task, calls[n], string(text)
 	return s, true
 }
 
