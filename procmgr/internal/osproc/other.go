@@ -6,7 +6,6 @@ import (
 	"errors"
 	"runtime"
 	"strconv"
-	"time"
 
 	"golang.org/x/xerrors"
 )
@@ -20,28 +19,14 @@ func checkPlatform() error {
 }
 
 type session struct {
-	pid  int
-	done chan struct{}
+	pid          int
+	cookie       string
+	exited, done chan struct{}
 }
 
-func (s *session) lineage() Lineage          { return Lineage{} }
-func (s *session) unsure() bool              { return false }
-func (s *session) awaitExit() bool           { return false }
-func (s *session) reap() Exit                { return Exit{} }
-func (s *session) await([]member, time.Time) {}
-func (s *session) release()                  {}
-
-type member struct{}
-
-func closeMembers([]member) {}
-
-type searches struct{}
-
-func (*searches) open() error                                                  { return nil }
-func (*searches) close()                                                       {}
-func (*searches) blind() error                                                 { return nil }
-func (*searches) find([]*session) (map[*session][]member, bool)                { return nil, true }
-func (*searches) deliver([]*session, Signal) (map[*session][]int, bool, error) { return nil, true, nil }
+func (s *session) reap() Exit                  { return Exit{} }
+func (s *session) signal(Signal) (bool, error) { return false, nil }
+func (s *session) release()                    {}
 
 type pipe struct{ eof chan struct{} }
 

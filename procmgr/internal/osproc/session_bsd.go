@@ -6,7 +6,6 @@ import (
 	"os"
 	"sync"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,37 +15,28 @@ import (
 type session struct {
 	pid    int
 	cookie string
+	exited chan struct{} // closed when the leader was reaped
+	done   chan struct{} // closed by Tree.Abandon
 
 	num    sync.Mutex // guards the fields below
 	reaped bool
 	end    Exit // how the leader has exited
 	empty  bool // nothing is left in the group
-
-	done chan struct{} // closed by Tree.Abandon
 }
 
 func (s *System) newSession(_ *Command, cookie string) (*session, error) {
-	return &session{cookie: cookie, done: make(chan struct{})}, nil
+	return &session{cookie: cookie, exited: make(chan struct{}), done: make(chan struct{})}, nil
 }
-
-func (s *session) lineage() Lineage { return Lineage{PID: s.pid, Cookie: s.cookie} }
 
 func (s *session) start(file string, argv []string, attr *syscall.ProcAttr) (err error) {
 	s.pid, _, err = syscall.StartProcess(file, argv, attr)
 	return err
 }
 
-func (s *session) begin(*searches) {}
-
-// poll is how often the kernel is asked about an end that it does not tell.
-const poll = 100 * time.Millisecond
-
-// awaitExit reaps the leader when it has exited, and returns true. It returns false if
-// the session is abandoned before. It costs a thread.
-func (s *session) awaitExit() bool {
-	exited := make(chan struct{})
+// begin reaps the leader when it has exited. That costs a thread.
+func (s *session) begin(*searches) {
 	go func() { // ends with the leader
-		defer close(exited)
+		defer close(s.exited)
 		leader, _ := os.FindProcess(s.pid) // never fails here
 		state, err := leader.Wait()
 		s.num.Lock()
@@ -62,12 +52,6 @@ func (s *session) awaitExit() bool {
 			s.end.Status = state.ExitCode()
 		}
 	}()
-	select {
-	case <-exited:
-		return true
-	case <-s.done:
-		return false
-	}
 }
 
 // reap returns how the leader has exited.
@@ -93,71 +77,7 @@ func (s *session) signal(sig syscall.Signal) (left bool, err error) {
 	return true, err
 }
 
-// unsure reports false: a member that has left the group can never be found, which
-// the documentation says.
-func (s *session) unsure() bool { return false }
-
 func (s *session) release() {}
-
-// await asks until the group is empty, until a time that is not zero, or until the
-// session is abandoned.
-func (s *session) await(_ []member, until time.Time) {
-	for {
-		wait := poll
-		if !until.IsZero() {
-			wait = min(wait, time.Until(until))
-		}
-		select {
-		case <-s.done:
-			return
-		case <-time.After(wait):
-		}
-		if left, _ := s.signal(0); !left || !until.IsZero() && !time.Now().Before(until) {
-			return
-		}
-	}
-}
-
-// A member stands for all processes that are left in the group.
-type member struct{}
-
-func closeMembers([]member) {}
-
-// searches has nothing to share here.
-type searches struct{}
-
-func (*searches) open() error  { return nil }
-func (*searches) close()       {}
-func (*searches) blind() error { return nil }
-
-// find tells which of some sessions have members. A process that has left its group
-// cannot be found: the BSDs do not show a process's environment to other processes, or
-// only at a cost that is too high.
-func (*searches) find(sessions []*session) (found map[*session][]member, settled bool) {
-	found = make(map[*session][]member)
-	for _, s := range sessions {
-		if left, _ := s.signal(0); left {
-			found[s] = []member{{}}
-		}
-	}
-	return found, true
-}
-
-// deliver sends a signal to the process groups of some sessions. The leader
-// stands for whatever was left in its group.
-func (*searches) deliver(sessions []*session, sig syscall.Signal) (live map[*session][]int, settled bool, err error) {
-	live = make(map[*session][]int)
-	for _, s := range sessions {
-		left, failed := s.signal(sig)
-		if left {
-			live[s] = []int{s.pid}
-		}
-		if failed != nil {
-			err = failed
-		}
-	}
-	return live, true, err
-}
 
 const ioctlGetTermios = unix.TIOCGETA
 

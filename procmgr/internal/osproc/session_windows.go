@@ -5,11 +5,11 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
@@ -133,22 +133,6 @@ func forkError(err error, shell string) error {
 	return xerrors.Errorf("%s: %v; set Options.Shell: %w", shell, err, sentinel.ErrInvalid)
 }
 
-func (s *session) lineage() Lineage { return Lineage{PID: s.pid, Cookie: s.cookie} }
-
-// unsure reports false: no process can leave a job.
-func (s *session) unsure() bool { return false }
-
-// awaitExit returns true when the leader has exited, and false if the session is
-// abandoned before.
-func (s *session) awaitExit() bool {
-	select {
-	case <-s.exited:
-		return true
-	case <-s.done:
-		return false
-	}
-}
-
 // reap returns the leader's exit. Windows has no signals: if this manager ended
 // the job by one, the exit code is the one that was given for that signal.
 func (s *session) reap() Exit {
@@ -164,30 +148,6 @@ func (s *session) reap() Exit {
 	return end
 }
 
-// alive reports whether a process of the job lives.
-func (s *session) alive() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return !s.released && s.job.accounting().active > 0 && s.job.lives()
-}
-
-// await asks until no process of the job lives, until a time that is not zero, or until
-// the session is abandoned.
-func (s *session) await(_ []member, until time.Time) {
-	for pause := time.Millisecond; s.alive(); pause = min(2*pause, 100*time.Millisecond) {
-		if !until.IsZero() {
-			if pause = min(pause, time.Until(until)); pause <= 0 {
-				return
-			}
-		}
-		select {
-		case <-s.done:
-			return
-		case <-time.After(pause):
-		}
-	}
-}
-
 // release closes the job. All that is left in it ends.
 func (s *session) release() {
 	s.mu.Lock()
@@ -198,54 +158,19 @@ func (s *session) release() {
 	}
 }
 
-// A member stands for all processes that are left in a job.
-type member struct{}
-
-func closeMembers([]member) {}
-
-// searches has nothing to share here.
-type searches struct{}
-
-func (*searches) open() error  { return nil }
-func (*searches) close()       {}
-func (*searches) blind() error { return nil }
-
-// find tells which of some sessions have members.
-func (*searches) find(sessions []*session) (found map[*session][]member, settled bool) {
-	found = make(map[*session][]member)
-	for _, s := range sessions {
-		if s.alive() {
-			found[s] = []member{{}}
-		}
-	}
-	return found, true
-}
-
-// deliver ends all members of some sessions, whatever the signal: Windows
-// cannot ask anything of a process that has a console of its own. The signal
-// shows only in the exit code. The leader stands for what was still there.
-func (*searches) deliver(sessions []*session, sig syscall.Signal) (live map[*session][]int, settled bool, err error) {
-	live = make(map[*session][]int)
-	for _, s := range sessions {
-		left, failed := s.end(sig)
-		if left {
-			live[s] = []int{s.pid}
-		}
-		if failed != nil {
-			err = xerrors.Errorf("pid %d cannot be ended: %w", s.pid, failed)
-		}
-	}
-	return live, true, err
-}
-
-// end ends all processes of the job, and reports whether there were any.
-func (s *session) end(sig syscall.Signal) (left bool, err error) {
+// signal ends all processes of the job, whatever the signal: Windows cannot ask anything
+// of a process that has a console of its own. The signal shows only in the exit code.
+// Signal 0 asks. signal reports whether a process of the job was there.
+func (s *session) signal(sig Signal) (left bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.released || s.job.accounting().active == 0 {
+	if s.released || !s.job.lives() {
 		return false, nil
 	}
-	if err = s.job.terminate(128 + int(sig)); err == nil && s.ended == 0 {
+	if sig == 0 {
+		return true, nil
+	}
+	if err = windows.TerminateJobObject(windows.Handle(s.job), 128+uint32(sig)); err == nil && s.ended == 0 {
 		s.ended = sig
 	}
 	return true, err
@@ -265,51 +190,36 @@ func newJob() (job, error) {
 	}
 	var limits windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
 	limits.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE | windows.JOB_OBJECT_LIMIT_DIE_ON_UNHANDLED_EXCEPTION
-	j := job(handle)
-	if err := j.set(windows.JobObjectExtendedLimitInformation, uintptr(unsafe.Pointer(&limits)), unsafe.Sizeof(limits)); err != nil {
-		j.close()
+	var pinned runtime.Pinner // a plain number does not keep the memory in its place
+	pinned.Pin(&limits)
+	defer pinned.Unpin()
+	_, err = windows.SetInformationJobObject(handle, windows.JobObjectExtendedLimitInformation, uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits)))
+	if err != nil {
+		job(handle).close()
 		return 0, err
 	}
-	return j, nil
-}
-
-// set sets one kind of information of the job. The memory to which info points
-// does not move before set returns. A plain number would not see to that.
-//
-//go:uintptrescapes
-func (j job) set(class uint32, info, size uintptr) error {
-	_, err := windows.SetInformationJobObject(windows.Handle(j), class, info, uint32(size))
-	return err
-}
-
-// query returns one kind of information about the job. info is as with set.
-//
-//go:uintptrescapes
-func (j job) query(class int32, info, size uintptr) error {
-	return windows.QueryInformationJobObject(windows.Handle(j), class, info, uint32(size), nil)
-}
-
-// accounting is JOBOBJECT_BASIC_ACCOUNTING_INFORMATION. Its times are in units
-// of 100 ns, and count all processes that have ever been in the job.
-type accounting struct {
-	userTime, kernelTime             int64
-	periodUserTime, periodKernelTime int64
-	pageFaults                       uint32
-	processes, active, terminated    uint32
-}
-
-func (j job) accounting() (a accounting) {
-	_ = j.query(windows.JobObjectBasicAccountingInformation, uintptr(unsafe.Pointer(&a)), unsafe.Sizeof(a)) // on an error it stays zero
-	return a
+	return job(handle), nil
 }
 
 // lives reports whether a process of the job lives that is not the console which the
 // system has made for the others. That ends by itself after them, and on a busy machine
 // a good while after them.
 func (j job) lives() bool {
+	var list struct { // JOBOBJECT_BASIC_PROCESS_ID_LIST
+		all, listed uint32
+		pids        [16]uintptr
+	}
+	var pinned runtime.Pinner
+	pinned.Pin(&list)
+	defer pinned.Unpin()
+	err := windows.QueryInformationJobObject(windows.Handle(j), windows.JobObjectBasicProcessIdList,
+		uintptr(unsafe.Pointer(&list)), uint32(unsafe.Sizeof(list)), nil)
+	if err != nil {
+		return errors.Is(err, windows.ERROR_MORE_DATA) // more than the one console
+	}
 	const access = windows.SYNCHRONIZE | windows.PROCESS_QUERY_LIMITED_INFORMATION
-	for _, pid := range j.pids() {
-		handle, err := windows.OpenProcess(access, false, pid)
+	for _, pid := range list.pids[:list.listed] {
+		handle, err := windows.OpenProcess(access, false, uint32(pid))
 		if errors.Is(err, windows.ERROR_INVALID_PARAMETER) {
 			continue // it has gone
 		}
@@ -333,35 +243,6 @@ func isConsole(handle windows.Handle) bool {
 	system, err := windows.GetSystemDirectory()
 	return err == nil && windows.QueryFullProcessImageName(handle, 0, &name[0], &size) == nil &&
 		strings.EqualFold(windows.UTF16ToString(name[:size]), system+`\conhost.exe`)
-}
-
-// pids returns the processes of the job that live or are about to end.
-func (j job) pids() []uint32 {
-	for room := 16; ; room *= 4 {
-		// JOBOBJECT_BASIC_PROCESS_ID_LIST: two numbers of 32 bits, then the list. The
-		// second number is how many processes are in the list.
-		const size = unsafe.Sizeof(uintptr(0))
-		const header = 8 / size
-		list := make([]uintptr, header+uintptr(room))
-		err := j.query(windows.JobObjectBasicProcessIdList, uintptr(unsafe.Pointer(&list[0])), uintptr(len(list))*size)
-		if errors.Is(err, windows.ERROR_MORE_DATA) {
-			continue
-		}
-		if err != nil {
-			return nil
-		}
-		count := *(*uint32)(unsafe.Add(unsafe.Pointer(&list[0]), 4))
-		pids := make([]uint32, count)
-		for i, pid := range list[header:][:count] {
-			pids[i] = uint32(pid)
-		}
-		return pids
-	}
-}
-
-// terminate ends all processes of the job at once, with an exit code.
-func (j job) terminate(code int) error {
-	return windows.TerminateJobObject(windows.Handle(j), uint32(code))
 }
 
 func (j job) close() { _ = windows.CloseHandle(windows.Handle(j)) }
