@@ -357,7 +357,7 @@ func (f *search) sessionOf(pid int) (s *session, known bool) {
 	if !ok {
 		return nil, false
 	}
-	if s := f.bySession[sid]; s != nil && s.holdsNumber() {
+	if s := f.bySession[sid]; s != nil && !s.isReaped() {
 		return s, true
 	}
 	if sid == 0 || sid < f.oldest {

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 	"golang.org/x/xerrors"
@@ -20,10 +19,8 @@ import (
 // A session is the kernel's side of one tree: the leader, everything that the leader
 // started and that did not make a session of its own, and the evidence for the rest.
 //
-// The leader's number names the leader, its process group and its session. The
-// number is ours as long as the leader is not reaped. After that it is ours as long
-// as a member that is held by a pidfd is in the session, because no process can enter
-// a session that exists. A pidfd alone reserves no number.
+// The leader's number names the leader, its process group and its session. It is ours
+// as long as the leader is not reaped. A pidfd reserves no number.
 type session struct {
 	pid     int
 	born    time.Time // shortly before the fork
@@ -132,22 +129,14 @@ func (s *session) unsure() bool { return s.late }
 // awaitExit returns true when the leader has exited, and false if the session is
 // abandoned before. It does not reap the leader.
 func (s *session) awaitExit() bool {
-	if !awaitEnd(s.leader, s.done) {
-		return false
-	}
-	// A leader that a stranger traces exits for its tracer first.
-	for pause := time.Millisecond; ; pause = min(2*pause, rescan) {
-		info, err := s.waitid(unix.WNOWAIT)
-		if err != nil || info.Signo != 0 { // after an error, another part of the program has reaped it
+	for awaitEnd(s.leader, s.done) {
+		if waits, err := s.waitsToBeReaped(); waits || err != nil {
 			s.ended.Store(true)
 			return true
 		}
-		select {
-		case <-s.done:
-			return false
-		case <-time.After(pause):
-		}
+		time.Sleep(10 * time.Millisecond) // a leader that a stranger traces exits for its tracer first
 	}
+	return false
 }
 
 // reap reaps the leader, which has exited, and returns its exit. It holds the lock
@@ -156,54 +145,34 @@ func (s *session) reap() Exit {
 	s.num.Lock()
 	defer s.num.Unlock()
 	s.reaped = true
-	info, err := s.waitid(0)
-	if err != nil || info.Signo == 0 {
+	var status unix.WaitStatus
+	if waits, _ := s.waitsToBeReaped(); !waits {
+		return Exit{Lost: true}
+	}
+	if _, err := unix.Wait4(s.pid, &status, unix.WNOHANG, nil); err != nil {
 		return Exit{Lost: true}
 	}
 	end := Exit{OOM: s.cgroup.outOfMemory()}
-	const cldExited = 1 // CLD_EXITED of sigaction(2)
-	if status := childStatus(&info); info.Code == cldExited {
-		end.Status = status
+	if status.Signaled() {
+		end.Signal = status.Signal()
 	} else {
-		end.Signal = syscall.Signal(status)
+		end.Status = status.ExitStatus()
 	}
 	return end
 }
 
-// waitid asks how the leader has exited, and does not wait for that.
-func (s *session) waitid(flags int) (info unix.Siginfo, err error) {
-	err = unix.EINTR
+// waitsToBeReaped reports whether the leader has exited and is not reaped. It fails if
+// another part of the program has reaped it.
+func (s *session) waitsToBeReaped() (waits bool, err error) {
+	var info unix.Siginfo
 	_ = s.conn.Control(func(fd uintptr) {
-		for err == unix.EINTR {
-			err = unix.Waitid(unix.P_PIDFD, int(fd), &info, unix.WEXITED|unix.WNOHANG|flags, nil)
-		}
+		err = unix.Waitid(unix.P_PIDFD, int(fd), &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
 	})
-	return info, err
+	return info.Signo != 0, err
 }
 
-// childStatus reads si_status, which x/sys does not name. siginfo_t has three
-// ints. After them, aligned to a pointer, come si_pid, si_uid and si_status.
-func childStatus(info *unix.Siginfo) int {
-	const pointer = unsafe.Sizeof(uintptr(0))
-	const at = (12+pointer-1)/pointer*pointer + 8
-	return int(*(*int32)(unsafe.Add(unsafe.Pointer(info), at)))
-}
-
-// holdsNumber reports whether the session's number has been its own until now. Then
-// everything that was read under the number before is about this session and about
-// no stranger.
-func (s *session) holdsNumber() bool {
-	if !s.isReaped() {
-		return true
-	}
-	held := false
-	s.eachPin(func(m member) {
-		sid, err := unix.Getsid(m.pid)
-		held = held || err == nil && sid == s.pid && m.alive()
-	})
-	return held
-}
-
+// isReaped reports whether the leader was reaped. If not, all that was read under its
+// number before is about this session, and about no stranger.
 func (s *session) isReaped() bool {
 	s.num.Lock()
 	defer s.num.Unlock()
