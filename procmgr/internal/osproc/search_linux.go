@@ -41,19 +41,11 @@ type batch struct {
 // A request asks for the live members of some sessions.
 type request struct {
 	sessions []*session
-	// sig is sent to each member as soon as it is found, and the members are not
-	// handed over; 0 for none. grouped has the sessions whose leader's group has got
-	// it already.
-	sig     syscall.Signal
-	grouped map[*session]bool
 
-	// The answers: the live members, the numbers of the signalled members, whether no
-	// member was missed, and the error if one could not be signalled.
+	// The answers: the members, and whether none was missed.
 	found   map[*session][]member
-	live    map[*session][]int
 	settled bool
 	full    bool // no descriptor was left for one
-	err     error
 }
 
 func (q *searches) open() (err error) {
@@ -89,8 +81,7 @@ func (q *searches) find(sessions []*session) (found map[*session][]member, settl
 	if len(sessions) == 1 && q.childless(sessions[0]) {
 		return nil, true
 	}
-	r := &request{sessions: sessions}
-	q.do(r)
+	r := q.ask(sessions)
 	return r.found, r.settled
 }
 
@@ -105,29 +96,40 @@ func (q *searches) childless(s *session) bool {
 // it. It returns the live members, and an error if the system did not permit it
 // to signal one of them.
 func (q *searches) deliver(sessions []*session, sig syscall.Signal) (live map[*session][]int, settled bool, err error) {
-	r := &request{sessions: sessions, sig: sig, grouped: make(map[*session]bool, len(sessions))}
+	grouped := make(map[*session]bool, len(sessions))
 	for _, s := range sessions {
-		r.grouped[s] = s.deliverGroup(sig)
+		grouped[s] = s.deliverGroup(sig)
 	}
-	q.do(r)
+	r := q.ask(sessions)
+	live = make(map[*session][]int)
 	for _, s := range sessions {
+		send := func(m member) {
+			live[s] = append(live[s], m.pid)
+			if failed := s.send(m, sig, grouped[s]); failed != nil {
+				err = xerrors.Errorf("pid %d cannot be signalled: %w", m.pid, failed)
+			}
+		}
+		for _, m := range r.found[s] {
+			send(m)
+			m.close()
+		}
 		// A process that was a member at the last look is still one, whatever
 		// it has left since.
 		s.eachPin(func(m member) {
-			if !slices.Contains(r.live[s], m.pid) && m.alive() {
-				r.send(s, m)
+			if !slices.Contains(live[s], m.pid) && m.alive() {
+				send(m)
 			}
 		})
-		if s.spares(sig) && slices.Equal(r.live[s], []int{s.pid}) {
+		if s.spares(sig) && slices.Equal(live[s], []int{s.pid}) {
 			s.signalGroup(sig) // the shell has not begun
 		}
 	}
-	return r.live, r.settled, r.err
+	return live, r.settled, err
 }
 
-// do answers a request. The first of a batch makes the search for all of them.
-func (q *searches) do(r *request) {
-	r.found, r.live = make(map[*session][]member), make(map[*session][]int)
+// ask answers a request. The first of a batch makes the search for all of them.
+func (q *searches) ask(sessions []*session) *request {
+	r := &request{sessions: sessions, found: make(map[*session][]member), settled: true}
 	q.mu.Lock()
 	b, first := q.next, q.next == nil
 	if first {
@@ -138,7 +140,7 @@ func (q *searches) do(r *request) {
 	q.mu.Unlock()
 	if !first {
 		<-b.done
-		return
+		return r
 	}
 	q.turn.Lock()
 	defer q.turn.Unlock()
@@ -147,6 +149,7 @@ func (q *searches) do(r *request) {
 	q.mu.Unlock()
 	newSearch(q, b.requests).run()
 	close(b.done)
+	return r
 }
 
 // A search looks for the members of the sessions of some requests.
@@ -216,19 +219,12 @@ func (f *search) run() {
 		settled = f.lookThrough() && settled
 	}
 	for s, requests := range f.requests {
-		members, mine := f.found[s], true
-		for _, r := range requests {
-			r.settled, r.full = settled, f.full
-			switch {
-			case r.sig != 0 || len(members) == 0:
-			case mine:
-				r.found[s], mine = members, false
-			default:
-				r.found[s] = cloneMembers(members)
+		for i, r := range requests {
+			r.settled, r.full = r.settled && settled, r.full || f.full
+			r.found[s] = f.found[s]
+			if i > 0 && !r.clone(s) {
+				r.settled, r.full = false, true
 			}
-		}
-		if mine {
-			closeMembers(members)
 		}
 	}
 }
@@ -448,52 +444,24 @@ var inheritedCookies = sync.OnceValue(func() map[string]bool {
 	return all
 })
 
-// add takes a member that lives, and sends it the signals of the requests for
-// its session.
+// add takes a member that lives. After Kill it lives no longer: what forks all the time
+// must not get ahead of the search.
 func (f *search) add(s *session, m member) {
 	f.found[s] = append(f.found[s], m)
-	killed := false
-	for _, r := range f.requests[s] {
-		if r.sig != 0 {
-			r.send(s, m)
-			killed = killed || r.sig == syscall.SIGKILL
-		}
-	}
-	if s.killed.Load() && !killed {
-		_ = m.signal(syscall.SIGKILL) // Kill names it if that is forbidden
+	if s.killed.Load() {
+		_ = m.signal(syscall.SIGKILL) // deliver names it if that is forbidden
 	}
 }
 
-// send sends the request's signal to a member, unless the signal to the leader's
-// group has reached it.
-func (r *request) send(s *session, m member) {
-	r.live[s] = append(r.live[s], m.pid)
-	if r.sig != syscall.SIGKILL {
-		if group, err := unix.Getpgid(m.pid); err == nil && group == s.pid && r.grouped[s] {
-			return
-		}
-	}
-	if s.spares(r.sig) && m.pid == s.pid {
-		if wakes(r.sig) {
-			_ = m.signal(syscall.SIGCONT)
-		}
-		return
-	}
-	if err := m.signal(r.sig); err != nil {
-		r.err = xerrors.Errorf("pid %d cannot be signalled: %w", m.pid, err)
-	}
-	if wakes(r.sig) {
-		_ = m.signal(syscall.SIGCONT) // no more is permitted than the signal itself
-	}
-}
-
-// cloneMembers returns members with pidfds of their own, those for which there is a
-// descriptor.
-func cloneMembers(members []member) (clones []member) {
+// clone gives the request pidfds of its own for the members of a session. It reports
+// false if there was no descriptor for one.
+func (r *request) clone(s *session) (all bool) {
+	members := r.found[s]
+	r.found[s] = nil
 	for _, m := range members {
 		if fd, err := unix.FcntlInt(uintptr(m.fd), unix.F_DUPFD_CLOEXEC, 0); err == nil {
-			clones = append(clones, member{pid: m.pid, fd: fd})
+			r.found[s] = append(r.found[s], member{pid: m.pid, fd: fd})
 		}
 	}
-	return clones
+	return len(r.found[s]) == len(members)
 }

@@ -250,6 +250,24 @@ func (s *session) deliverGroup(sig syscall.Signal) bool {
 	return grouped
 }
 
+// send sends a signal to a member, unless the signal to the leader's group has reached
+// it.
+func (s *session) send(m member, sig syscall.Signal, grouped bool) error {
+	if sig != syscall.SIGKILL && grouped {
+		if group, err := unix.Getpgid(m.pid); err == nil && group == s.pid {
+			return nil
+		}
+	}
+	var err error
+	if !s.spares(sig) || m.pid != s.pid {
+		err = m.signal(sig)
+	}
+	if wakes(sig) {
+		_ = m.signal(syscall.SIGCONT) // no more is permitted than the signal itself
+	}
+	return err
+}
+
 // spares reports whether a signal goes to all members but the leader.
 func (s *session) spares(sig syscall.Signal) bool { return s.wrapped && sig != syscall.SIGKILL }
 

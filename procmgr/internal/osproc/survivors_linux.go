@@ -105,8 +105,7 @@ func (q *searches) openDead(dead []Lineage) (sessions []*session, err error) {
 // survivors returns the members of dead trees that live, without those to pass over. full
 // reports that no descriptor was left to look.
 func (q *searches) survivors(sessions []*session) (living []member, settled, full bool) {
-	r := &request{sessions: sessions}
-	q.do(r)
+	r := q.ask(sessions)
 	inTree := ownMark().tagged()
 	for _, members := range r.found {
 		for _, m := range members {
