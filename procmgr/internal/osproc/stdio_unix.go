@@ -175,8 +175,8 @@ type Input struct {
 }
 
 // patience is how long a write waits in one go. A terminal does not always tell
-// when it has room again.
-const patience = 100 * time.Millisecond
+// when it has room again, and the end of a call's context is seen then.
+const patience = 50 * time.Millisecond
 
 // Write writes p until all of it is written, until a time, or until ctx ends. It tries
 // at least once. n is the number of bytes taken. If n is less than len(p), the error
@@ -188,25 +188,8 @@ func (in *Input) Write(ctx context.Context, p []byte, until time.Time, stalled f
 		return n, err
 	}
 	stalled()
-	stop := make(chan struct{})
-	cancel := context.AfterFunc(ctx, func() {
-		_ = in.file.SetWriteDeadline(time.Unix(1, 0))
-		close(stop)
-	})
-	defer func() {
-		if !cancel() {
-			<-stop
-		}
-	}()
 	for n < len(p) && err == nil && ctx.Err() == nil && time.Now().Before(until) {
-		wait := time.Now().Add(patience)
-		if until.Before(wait) {
-			wait = until
-		}
-		_ = in.file.SetWriteDeadline(wait)
-		if ctx.Err() != nil {
-			break // its deadline may have been replaced just now
-		}
+		_ = in.file.SetWriteDeadline(time.Now().Add(min(patience, time.Until(until))))
 		var took int
 		_ = in.conn.Write(func(uintptr) bool {
 			took, err = in.try(p[n:])
