@@ -60,7 +60,7 @@ func (s *System) fork(c *Command, file, cookie string) (*Tree, error) {
 			Files: closeInherited(files, s.inheritable),
 			// The terminal, if any, becomes the controlling terminal of the leader's
 			// session.
-			Sys: &syscall.SysProcAttr{Setsid: true, Setctty: ends.kind == StdinTerminal, Ctty: terminal},
+			Sys: &syscall.SysProcAttr{Setsid: true, Setctty: ends.terminal, Ctty: terminal},
 		})
 	})
 	ignores.end()
@@ -83,7 +83,7 @@ func (s *System) fork(c *Command, file, cookie string) (*Tree, error) {
 		c.Started(l.lineage())
 	}
 	ends.release()
-	p := newPipe(uintptr(ends.output), c.Output)
+	p := newPipe(ends.output, c.Output)
 	return &Tree{system: s, session: l, pipe: p, input: ends.newInput(p)}, nil
 }
 

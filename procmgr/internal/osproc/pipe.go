@@ -42,9 +42,9 @@ type pipe struct {
 	eof   chan struct{} // closed when no process holds the write end, or after close
 }
 
-// newPipe returns a pipe that owns the read end fd. It passes the bytes to out.
-func newPipe(fd uintptr, out Sink) *pipe {
-	p := &pipe{file: os.NewFile(fd, "|0"), out: out, eof: make(chan struct{})}
+// newPipe returns a pipe that owns a read end. It passes the bytes to out.
+func newPipe(file *os.File, out Sink) *pipe {
+	p := &pipe{file: file, out: out, eof: make(chan struct{})}
 	p.conn, _ = p.file.SyscallConn() // fails only for a nil file
 	return p
 }

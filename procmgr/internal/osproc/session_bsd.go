@@ -88,18 +88,6 @@ const MaxLine = 1023
 // growPipe does nothing: these systems grow a pipe by themselves.
 func growPipe(int) {}
 
-// pipe2 makes a pipe that no other child inherits.
-func pipe2(fds []int) error {
-	syscall.ForkLock.RLock() // macOS has no pipe2
-	defer syscall.ForkLock.RUnlock()
-	if err := unix.Pipe(fds); err != nil {
-		return err
-	}
-	unix.CloseOnExec(fds[0])
-	unix.CloseOnExec(fds[1])
-	return nil
-}
-
 // ignoredUnknown reports whether this program ignores a signal that [signal.Ignored]
 // does not know. It reports false here, because finding out would take C code.
 func ignoredUnknown(syscall.Signal) bool { return false }

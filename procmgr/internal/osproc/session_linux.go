@@ -341,12 +341,6 @@ func closeMembers(members []member) {
 	}
 }
 
-// pollable returns a file that owns a pidfd. Go's poller can wait for it.
-func pollable(fd int) *os.File {
-	_ = unix.SetNonblock(fd, true) // os.NewFile gives only a non-blocking descriptor to the poller
-	return os.NewFile(uintptr(fd), "pidfd")
-}
-
 // rescan is how often awaitEnd looks if the poller has no room for another file.
 const rescan = 100 * time.Millisecond
 

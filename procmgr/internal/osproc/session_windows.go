@@ -62,7 +62,7 @@ func (s *System) fork(c *Command, file, cookie string) (*Tree, error) {
 		return nil, forkError(err, file)
 	}
 	defer write.Close() // a copy of it is the child's
-	p := newPipe(uintptr(read), c.Output)
+	p := newPipe(read, c.Output)
 	if l.job, err = newJob(); err == nil {
 		// An invisible console of its own, so the command cannot prompt on the host's
 		// console or change its modes.
@@ -249,27 +249,27 @@ func (j job) close() { _ = windows.CloseHandle(windows.Handle(j)) }
 
 // newPipePair returns a pipe. Go's poller can wait for its read end, which
 // works only for a pipe with a name.
-func newPipePair() (r windows.Handle, w *os.File, err error) {
+func newPipePair() (r, w *os.File, err error) {
 	name, err := windows.UTF16PtrFromString(`\\.\pipe\toolproc-` + rand.Text())
 	if err != nil {
-		return 0, nil, err
+		return nil, nil, err
 	}
 	// The pipe has one instance, which must be the first. Its name cannot be guessed,
 	// so the pipe cannot exist already. If another program opened it before us, our own
 	// open would fail.
-	r, err = windows.CreateNamedPipe(name,
+	read, err := windows.CreateNamedPipe(name,
 		windows.PIPE_ACCESS_INBOUND|windows.FILE_FLAG_OVERLAPPED|windows.FILE_FLAG_FIRST_PIPE_INSTANCE,
 		windows.PIPE_TYPE_BYTE|windows.PIPE_WAIT|windows.PIPE_REJECT_REMOTE_CLIENTS,
 		1, 0, pipeSize, 0, nil)
 	if err != nil {
-		return 0, nil, err
+		return nil, nil, err
 	}
 	write, err := windows.CreateFile(name, windows.GENERIC_WRITE|windows.FILE_READ_ATTRIBUTES, 0, nil, windows.OPEN_EXISTING, 0, 0)
 	if err != nil {
-		_ = windows.CloseHandle(r)
-		return 0, nil, err
+		_ = windows.CloseHandle(read)
+		return nil, nil, err
 	}
-	return r, os.NewFile(uintptr(write), "|1"), nil
+	return os.NewFile(uintptr(read), "|0"), os.NewFile(uintptr(write), "|1"), nil
 }
 
 // whenReadable calls f each time that there is something to read, until f

@@ -19,11 +19,11 @@ import (
 
 // stdio has the ends of a leader's stdin, stdout and stderr.
 type stdio struct {
-	kind   Stdin
-	output int // this program's end of stdout and stderr; of a terminal, the end for all three
-	input  int // this program's end of stdin; -1: none of its own
-	leader [3]uintptr
-	theirs []func() // close the ends that are the leader's alone
+	terminal bool
+	output   *os.File   // this program's end of stdout and stderr; of a terminal, the end for all three
+	input    *os.File   // this program's end of stdin; nil: none of its own
+	leader   [3]uintptr // its stdin, stdout and stderr, which block
+	theirs   []*os.File // the ends that are the leader's alone
 }
 
 // openStdio opens the stdin, stdout and stderr that a command asks for. A child
@@ -32,30 +32,19 @@ func openStdio(c *Command, null *os.File) (*stdio, error) {
 	if c.Stdin == StdinTerminal {
 		return openTerminal(c.Size)
 	}
-	read, write, err := newPipePair()
+	ours, theirs, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	growPipe(read)
-	out := uintptr(write)
-	s := &stdio{kind: c.Stdin, output: read, input: -1, leader: [3]uintptr{null.Fd(), out, out}}
-	s.theirs = append(s.theirs, func() { unix.Close(write) })
-	if c.Stdin == StdinEmpty {
-		return s, nil
-	}
-	theirs, ours, err := newPipePair()
-	if err == nil {
-		s.input = ours
-		s.leader[0] = uintptr(theirs)
-		s.theirs = append(s.theirs, func() { unix.Close(theirs) })
-		err = unix.SetNonblock(theirs, false)
-	}
-	if err == nil {
-		err = unix.SetNonblock(ours, true)
-	}
-	if err != nil {
-		s.close()
-		return nil, err
+	out := theirs.Fd()
+	growPipe(int(out))
+	s := &stdio{output: ours, leader: [3]uintptr{null.Fd(), out, out}, theirs: []*os.File{theirs}}
+	if c.Stdin == StdinPipe {
+		if theirs, ours, err = os.Pipe(); err != nil {
+			s.close()
+			return nil, err
+		}
+		s.input, s.leader[0], s.theirs = ours, theirs.Fd(), append(s.theirs, theirs)
 	}
 	return s, nil
 }
@@ -66,30 +55,24 @@ func openTerminal(size Size) (*stdio, error) {
 	if err != nil {
 		return nil, terminalError(err)
 	}
-	// The library leaves its end in a mode in which a read takes a thread.
-	fd, err := unix.FcntlInt(ours.Fd(), unix.F_DUPFD_CLOEXEC, 0)
-	if err == nil {
-		err = pty.Setsize(ours, &pty.Winsize{Cols: uint16(size.Cols), Rows: uint16(size.Rows)})
-	}
-	ours.Close()
-	if err == nil {
-		err = unix.SetNonblock(fd, true)
+	defer ours.Close()
+	fd := -1
+	if err = pty.Setsize(ours, &pty.Winsize{Cols: uint16(size.Cols), Rows: uint16(size.Rows)}); err == nil {
+		// The library leaves its end in a mode in which a read takes a thread.
+		fd, err = unix.FcntlInt(ours.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	}
 	if err != nil {
-		if fd >= 0 {
-			unix.Close(fd)
-		}
 		theirs.Close()
 		return nil, terminalError(err)
 	}
-	end := theirs.Fd() // blocks from now on
-	return &stdio{
-		kind:   StdinTerminal,
-		output: fd,
-		input:  -1,
-		leader: [3]uintptr{end, end, end},
-		theirs: []func(){func() { theirs.Close() }},
-	}, nil
+	end := theirs.Fd()
+	return &stdio{terminal: true, output: pollable(fd), leader: [3]uintptr{end, end, end}, theirs: []*os.File{theirs}}, nil
+}
+
+// pollable returns a file that owns a descriptor. Go's poller can wait for it.
+func pollable(fd int) *os.File {
+	_ = unix.SetNonblock(fd, true) // os.NewFile gives only a non-blocking descriptor to the poller
+	return os.NewFile(uintptr(fd), "|0")
 }
 
 // terminalError explains why there is no terminal.
@@ -105,47 +88,29 @@ func terminalError(err error) error {
 // never see the end of the output.
 func (s *stdio) release() {
 	for _, f := range s.theirs {
-		f()
+		f.Close()
 	}
-	s.theirs = nil
 }
 
 // close closes all ends.
 func (s *stdio) close() {
 	s.release()
-	unix.Close(s.output)
-	if s.input >= 0 {
-		unix.Close(s.input)
-	}
+	s.output.Close()
+	s.input.Close() // nil has nothing to close
 }
 
 // newInput returns this program's end of stdin, nil if the stdin is empty. p
 // has taken over the end of the output.
 func (s *stdio) newInput(p *pipe) *Input {
 	switch {
-	case s.kind == StdinTerminal:
+	case s.terminal:
 		return &Input{file: p.file, conn: p.conn, terminal: true, gone: p.eof}
-	case s.input >= 0:
-		in := &Input{file: os.NewFile(uintptr(s.input), "|1")}
+	case s.input != nil:
+		in := &Input{file: s.input}
 		in.conn, _ = in.file.SyscallConn() // fails only for a nil file
 		return in
 	}
 	return nil
-}
-
-// newPipePair returns a pipe. Both ends are closed at an exec, so that a child
-// keeps only the end that it is given. The read end does not block.
-func newPipePair() (r, w int, err error) {
-	var fds [2]int
-	if err := pipe2(fds[:]); err != nil {
-		return -1, -1, err
-	}
-	if err := unix.SetNonblock(fds[0], true); err != nil {
-		unix.Close(fds[0])
-		unix.Close(fds[1])
-		return -1, -1, err
-	}
-	return fds[0], fds[1], nil
 }
 
 // whenReadable calls f each time that there is something to read, until f

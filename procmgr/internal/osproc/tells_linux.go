@@ -142,9 +142,6 @@ const MaxLine = 4095
 // pipes in all. If they are used up, the pipe stays as it is.
 func growPipe(fd int) { _, _ = unix.FcntlInt(uintptr(fd), unix.F_SETPIPE_SZ, grownSize) }
 
-// pipe2 makes a pipe that no other child inherits.
-func pipe2(fds []int) error { return unix.Pipe2(fds, unix.O_CLOEXEC) }
-
 // ignoredUnknown reports whether this program ignores a signal. [signal.Ignored]
 // does not know of SIGTSTP and SIGCONT that were ignored from the beginning, of a
 // signal that C code ignores, and of SIGHUP after a signal.Notify and a
