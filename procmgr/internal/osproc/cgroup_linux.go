@@ -74,13 +74,9 @@ func cgroupError(path string, err error) error {
 	return xerrors.Errorf("cgroup %s: %s (%v): %w", path, why, err, sentinel.ErrInvalid)
 }
 
-// probe starts a process in a cgroup and kills it there. If something is wrong
-// with the directory, it must not look later as if a command were wrong.
+// probe runs a program in a cgroup. If something is wrong with the directory, it must
+// not look later as if a command were wrong.
 func (c *cgroups) probe() error {
-	cmd := exec.Command("sh", "-c", "kill -STOP $$")
-	if cmd.Err != nil {
-		return xerrors.Errorf("cgroup %s: no sh to try it with: %w", c.dir.Path, cmd.Err)
-	}
 	one, err := c.add()
 	if err != nil {
 		return err
@@ -94,15 +90,9 @@ func (c *cgroups) probe() error {
 		return cgroupError(c.dir.Path, err)
 	}
 	defer unix.Close(fd)
+	cmd := exec.Command("sh", "-c", ":")
 	cmd.SysProcAttr = &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: fd}
-	if err := cmd.Start(); err != nil {
-		return cgroupError(c.dir.Path, err)
-	}
-	if err = one.kill(); err != nil {
-		_ = cmd.Process.Kill()
-	}
-	_ = cmd.Wait() // it was killed
-	if err != nil {
+	if err := cmd.Run(); err != nil {
 		return cgroupError(c.dir.Path, err)
 	}
 	return nil
