@@ -42,31 +42,28 @@ func (*searches) open() error  { return nil }
 func (*searches) close()       {}
 func (*searches) blind() error { return nil }
 
-// find tells which of some sessions have members.
-func (*searches) find(sessions []*session) (found map[*session][]member, settled bool) {
-	found = make(map[*session][]member)
-	for _, s := range sessions {
-		if left, _ := s.signal(0); left {
-			found[s] = []member{{}}
-		}
+// find tells whether a session has members.
+func (*searches) find(s *session) (members []member, settled bool) {
+	if left, _ := s.signal(0); left {
+		members = []member{{}}
 	}
-	return found, true
+	return members, true
 }
 
-// deliver sends a signal to all members of some sessions. The leader stands for
-// whatever was left.
-func (*searches) deliver(sessions []*session, sig Signal) (live map[*session][]int, settled bool, err error) {
-	live = make(map[*session][]int)
-	for _, s := range sessions {
-		left, failed := s.signal(sig)
+// deliver sends a signal to all members of some trees. The leader stands for whatever
+// was left.
+func (*searches) deliver(trees []*Tree, sig Signal) (d Delivery, err error) {
+	d = Delivery{Live: make(map[*Tree][]int), Settled: true}
+	for _, t := range trees {
+		left, failed := t.session.signal(sig)
 		if left {
-			live[s] = []int{s.pid}
+			d.Live[t] = []int{t.PID()}
 		}
 		if failed != nil {
-			err = xerrors.Errorf("pid %d cannot be signalled: %w", s.pid, failed)
+			err = xerrors.Errorf("pid %d cannot be signalled: %w", t.PID(), failed)
 		}
 	}
-	return live, true, err
+	return d, err
 }
 
 func (s *session) lineage() Lineage { return Lineage{PID: s.pid, Cookie: s.cookie} }

@@ -75,14 +75,14 @@ func (q *searches) newest() int {
 	return q.proc.newest()
 }
 
-// find looks for the live members of some sessions. It reports false if it may have
-// missed one. The caller closes the members.
-func (q *searches) find(sessions []*session) (found map[*session][]member, settled bool) {
-	if len(sessions) == 1 && q.childless(sessions[0]) {
+// find looks for the live members of a session. It reports false if it may have missed
+// one. The caller closes the members.
+func (q *searches) find(s *session) (members []member, settled bool) {
+	if q.childless(s) {
 		return nil, true
 	}
-	r := q.ask(sessions)
-	return r.found, r.settled
+	r := q.ask([]*session{s})
+	return r.found[s], r.settled
 }
 
 // childless reports whether the leader of a session has ended and has certainly left
@@ -91,21 +91,20 @@ func (q *searches) childless(s *session) bool {
 	return s.cgroup == nil && !s.dead && s.ended.Load() && q.newest() == s.pid && time.Since(s.born) < q.proc.lap
 }
 
-// deliver sends a signal to all members of some sessions: first to the leader's
-// group at once, then to every other member that is in the session or has left
-// it. It returns the live members, and an error if the system did not permit it
-// to signal one of them.
-func (q *searches) deliver(sessions []*session, sig syscall.Signal) (live map[*session][]int, settled bool, err error) {
-	grouped := make(map[*session]bool, len(sessions))
-	for _, s := range sessions {
-		grouped[s] = s.deliverGroup(sig)
+// deliver sends a signal to all members of some trees: first to the leader's group at
+// once, then to every other member that is in the session or has left it.
+func (q *searches) deliver(trees []*Tree, sig syscall.Signal) (d Delivery, err error) {
+	sessions, grouped := make([]*session, len(trees)), make([]bool, len(trees))
+	for i, t := range trees {
+		sessions[i], grouped[i] = t.session, t.session.deliverGroup(sig)
 	}
 	r := q.ask(sessions)
-	live = make(map[*session][]int)
-	for _, s := range sessions {
+	d = Delivery{Live: make(map[*Tree][]int), Settled: r.settled}
+	for i, s := range sessions {
+		var live []int
 		send := func(m member) {
-			live[s] = append(live[s], m.pid)
-			if failed := s.send(m, sig, grouped[s]); failed != nil {
+			live = append(live, m.pid)
+			if failed := s.send(m, sig, grouped[i]); failed != nil {
 				err = xerrors.Errorf("pid %d cannot be signalled: %w", m.pid, failed)
 			}
 		}
@@ -116,15 +115,18 @@ func (q *searches) deliver(sessions []*session, sig syscall.Signal) (live map[*s
 		// A process that was a member at the last look is still one, whatever
 		// it has left since.
 		s.eachPin(func(m member) {
-			if !slices.Contains(live[s], m.pid) && m.alive() {
+			if !slices.Contains(live, m.pid) && m.alive() {
 				send(m)
 			}
 		})
-		if s.spares(sig) && slices.Equal(live[s], []int{s.pid}) {
+		if s.spares(sig) && slices.Equal(live, []int{s.pid}) {
 			s.signalGroup(sig) // the shell has not begun
 		}
+		if len(live) > 0 {
+			d.Live[trees[i]] = live
+		}
 	}
-	return live, r.settled, err
+	return d, err
 }
 
 // ask answers a request. The first of a batch makes the search for all of them.

@@ -102,22 +102,7 @@ type Delivery struct {
 // the system did not permit it to signal one of them. On Windows every signal ends the
 // trees.
 func (s *System) Signal(trees []*Tree, sig Signal) (Delivery, error) {
-	found, settled, err := s.searches.deliver(sessionsOf(trees), sig)
-	live := make(map[*Tree][]int, len(found))
-	for _, t := range trees {
-		if pids := found[t.session]; len(pids) > 0 {
-			live[t] = pids
-		}
-	}
-	return Delivery{live, settled}, err
-}
-
-func sessionsOf(trees []*Tree) []*session {
-	sessions := make([]*session, len(trees))
-	for i, t := range trees {
-		sessions[i] = t.session
-	}
-	return sessions
+	return s.searches.deliver(trees, sig)
 }
 
 // A Use is a live member of a tree, and what the system tells of its work.

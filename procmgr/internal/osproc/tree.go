@@ -106,10 +106,7 @@ func (t *Tree) Follow(detached func(Exit)) (end Exit, at time.Time) {
 
 // look looks for live members. It reports false if it may have missed one. A blind
 // System cannot look: then a tree ends with its leader and its pipe.
-func (t *Tree) look() (members []member, settled bool) {
-	found, settled := t.system.searches.find([]*session{t.session})
-	return found[t.session], settled
-}
+func (t *Tree) look() (members []member, settled bool) { return t.system.searches.find(t.session) }
 
 // await waits until the members have gone, and at most until a time that is not
 // zero. If there are none, a member has left unseen: if one holds the pipe, await
