@@ -36,30 +36,24 @@ type Command struct {
 	Started func(Lineage)
 }
 
-// onThread calls start by OnThread.
-func (c *Command) onThread(start func() error) error {
+// onThread calls start by OnThread. It reports whether start was called: if so, the error
+// is that of start, because what else there is to say comes too late.
+func (c *Command) onThread(start func() error) (began bool, err error) {
 	if c.OnThread == nil {
-		return start()
+		return true, start()
 	}
-	var began bool
-	var failed error
-	err := c.OnThread(func() error {
-		began, failed = true, start()
-		return failed
+	refused := c.OnThread(func() error {
+		began, err = true, start()
+		return err
 	})
-	switch {
-	case began:
-		return failed // what else there is to say comes too late
-	case err == nil:
-		return xerrors.Errorf("the sandbox has started nothing: %w", sentinel.ErrInvalid)
+	if !began {
+		err = refused
+		if err == nil {
+			err = xerrors.Errorf("the sandbox has started nothing: %w", sentinel.ErrInvalid)
+		}
 	}
-	return &notStarted{err}
+	return began, err
 }
-
-// notStarted is an error after which nothing was tried, to be returned as it is.
-type notStarted struct{ error }
-
-func (e *notStarted) Unwrap() error { return e.error }
 
 // A Lineage is the evidence that tells the members of a tree from all other
 // processes, also in another program.

@@ -53,7 +53,7 @@ func (s *System) fork(c *Command, file, cookie string) (*Tree, error) {
 		files, terminal = append([]uintptr{s.null.Fd()}, ends.leader[1], ends.leader[2], ends.leader[0]), wrappedStdin
 	}
 	ignores.begin()
-	err = c.onThread(func() error {
+	began, err := c.onThread(func() error {
 		return l.start(file, c.Argv, &syscall.ProcAttr{
 			Dir:   c.Dir,
 			Env:   c.Env,
@@ -67,16 +67,7 @@ func (s *System) fork(c *Command, file, cookie string) (*Tree, error) {
 	if err != nil {
 		ends.close()
 		l.release()
-		if plain := (*notStarted)(nil); errors.As(err, &plain) {
-			return nil, plain.error
-		}
-		if gone := CheckDirectory(c.Dir); gone != nil {
-			return nil, gone
-		}
-		if errors.Is(err, sentinel.ErrInvalid) {
-			return nil, err
-		}
-		return nil, forkError(err, file)
+		return nil, startError(began, err, c.Dir, file)
 	}
 	l.begin(&s.searches)
 	if c.Started != nil {
@@ -90,6 +81,8 @@ func (s *System) fork(c *Command, file, cookie string) (*Tree, error) {
 // forkError explains the error of a failed start. After it nothing runs.
 func forkError(err error, shell string) error {
 	switch {
+	case errors.Is(err, sentinel.ErrInvalid):
+		return err
 	case errors.Is(err, unix.E2BIG):
 		return xerrors.Errorf("the command and its environment are longer than the system takes (%v): %w", err, sentinel.ErrInvalid)
 	case errors.Is(err, unix.EAGAIN):

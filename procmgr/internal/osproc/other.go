@@ -34,6 +34,8 @@ func (p *pipe) collect()    {}
 func (p *pipe) drain() bool { return true }
 func (p *pipe) close()      {}
 
+func forkError(err error, _ string) error { return err }
+
 func (s *System) fork(*Command, string, string) (*Tree, error) { return nil, checkPlatform() }
 
 // A Signal is the number of a signal. This type only lets the package build.

@@ -63,6 +63,7 @@ func (s *System) fork(c *Command, file, cookie string) (*Tree, error) {
 	}
 	defer write.Close() // a copy of it is the child's
 	p := newPipe(read, c.Output)
+	began := true
 	if l.job, err = newJob(); err == nil {
 		// An invisible console of its own, so the command cannot prompt on the host's
 		// console or change its modes.
@@ -71,19 +72,12 @@ func (s *System) fork(c *Command, file, cookie string) (*Tree, error) {
 			Path: file, Dir: c.Dir, Env: c.Env, Stdout: write, Stderr: write,
 			SysProcAttr: &syscall.SysProcAttr{CmdLine: line, CreationFlags: flags},
 		}
-		if err = c.onThread(l.begin); err != nil {
-			l.release()
-		}
+		began, err = c.onThread(l.begin)
 	}
 	if err != nil {
+		l.release()
 		p.close()
-		if plain := (*notStarted)(nil); errors.As(err, &plain) {
-			return nil, plain.error
-		}
-		if gone := CheckDirectory(c.Dir); gone != nil {
-			return nil, gone
-		}
-		return nil, forkError(err, file)
+		return nil, startError(began, err, c.Dir, file)
 	}
 	if c.Started != nil {
 		c.Started(l.lineage())

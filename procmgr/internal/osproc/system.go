@@ -87,6 +87,17 @@ func (s *System) Start(c Command) (*Tree, error) {
 	return s.fork(&c, file, cookie)
 }
 
+// startError explains why a leader was not started. began is as onThread reports it.
+func startError(began bool, err error, dir, file string) error {
+	if !began {
+		return err
+	}
+	if gone := CheckDirectory(dir); gone != nil {
+		return gone
+	}
+	return forkError(err, file)
+}
+
 // A Delivery tells how far a signal has come.
 type Delivery struct {
 	// Live has the members of each tree that were found alive.
