@@ -15,17 +15,7 @@ const exiting = 0x4
 
 // Look returns the facts that the system tells about a process. It reports false if
 // there is none, or if the system does not tell.
-func Look(pid int) (p Process, ok bool) {
-	p, flags, ok := read(dirOf(pid))
-	p.Exiting = ok && flags&exiting != 0
-	return p, ok
-}
-
-// LookAtThread is Look for one thread, whose directory below /proc it takes.
-func LookAtThread(dir string) (p Process, ok bool) {
-	p, _, ok = read(dir)
-	return p, ok
-}
+func Look(pid int) (Process, bool) { return LookAtThread(dirOf(pid)) }
 
 func dirOf(pid int) string { return "/proc/" + strconv.Itoa(pid) }
 
@@ -93,11 +83,12 @@ func LookUse(pid int) (u Use, ok bool) {
 	}, true
 }
 
-func read(dir string) (p Process, flags uint64, ok bool) {
+// LookAtThread is Look for one thread, whose directory below /proc it takes.
+func LookAtThread(dir string) (p Process, ok bool) {
 	var buf [1024]byte
 	_, fields, ok := stat(dir, buf[:])
 	if !ok {
-		return p, 0, false
+		return p, false
 	}
 	terminal := number(fields[fieldTerminal])
 	return Process{
@@ -106,10 +97,11 @@ func read(dir string) (p Process, flags uint64, ok bool) {
 		Group:   int(number(fields[fieldGroup])),
 		Session: int(number(fields[fieldSession])),
 		Start:   number(fields[fieldStart]),
+		Exiting: number(fields[fieldFlags])&exiting != 0,
 		Environ: [2]uint64{number(fields[fieldEnviron]), number(fields[fieldEnviron+1])},
 		// The kernel's new_encode_dev, and the form of stat(2).
 		Terminal: device(terminal>>8&0xfff, terminal&0xff|terminal>>12&0xfff00),
-	}, number(fields[fieldFlags]), number(fields[fieldStart]) > 0
+	}, number(fields[fieldStart]) > 0
 }
 
 // stat reads the name of a process and its other fields, from the third on, into buf.
