@@ -163,7 +163,7 @@ func FuzzIDs(f *testing.F) {
 			case 1, 2:
 				l.Kind, l.Print = lineStart, "print"
 			case 3:
-				l.Kind, l.Lineage = lineStart, &osproc.Lineage{PID: 5, Start: 6, Cookie: chat}
+				l.Kind, l.Lineage = lineStart, &osproc.Lineage{PID: 5, Cookie: chat}
 			case 4:
 				l.Kind = lineStop
 			case 5:

@@ -59,7 +59,6 @@ func (c *Command) onThread(start func() error) (began bool, err error) {
 // processes, also in another program.
 type Lineage struct {
 	PID    int    `json:"pid,omitempty"`    // of the leader; 0 before the fork
-	Start  uint64 `json:"start,omitempty"`  // when the leader began, as in procstat.Process; 0 if unknown
 	Boot   string `json:"boot,omitempty"`   // the ID of the system's boot
 	Cookie string `json:"cookie,omitempty"` // the name of an environment variable
 	Mark   uint64 `json:"mark,omitempty"`   // 0 for none

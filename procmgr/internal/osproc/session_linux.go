@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 	"golang.org/x/xerrors"
 
-	"github.com/toolproc/toolproc/procmgr/internal/procstat"
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
@@ -79,9 +78,6 @@ func (s *session) lineage() Lineage {
 	l := Lineage{PID: s.pid, Boot: bootID(), Cookie: s.cookie, Mark: uint64(s.mark)}
 	if s.cgroup != nil {
 		l.Cgroup = s.cgroup.path
-	}
-	if p, ok := procstat.Look(s.pid); ok && s.pid > 0 {
-		l.Start = p.Start
 	}
 	return l
 }

@@ -1,22 +1,17 @@
 // Package procstat reads what Linux says of a process in /proc/PID/stat, see
-// proc(5). A process that has ended is there until it is reaped.
-//
-// A number names a process only while that is not reaped. A number together with
-// the time at which the process began names it for sure: the numbers would have to
-// go round within one tick of the clock.
+// proc(5). A process that has ended is there until it is reaped. Only until then its
+// number names it.
 package procstat
 
 import "time"
 
 // A Process has the facts that the system tells about a process.
 type Process struct {
-	State   byte // 'Z' and 'X' have ended, at least their first thread
-	Parent  int  // the number of its parent; 0 if that is not to be seen
-	Group   int  // the number of its process group's leader
-	Session int  // the number of its session's leader
+	State  byte // 'Z' and 'X' have ended, at least their first thread
+	Parent int  // the number of its parent; 0 if that is not to be seen
+	Group  int  // the number of its process group's leader
 	// Terminal is the device number of its controlling terminal; 0 if it has none.
 	Terminal uint64
-	Start    uint64 // when it began, in ticks since the machine did; never 0
 	// Environ has the addresses at which its environment begins and ends. They are
 	// zero until an exec has written that, when the process exits, and if this
 	// program may not read it. They are equal if the environment is empty.

@@ -40,12 +40,10 @@ const (
 	fieldState    = 0
 	fieldParent   = 1
 	fieldGroup    = 2
-	fieldSession  = 3
 	fieldTerminal = 4
 	fieldFlags    = 6
 	fieldUser     = 11
 	fieldSystem   = 12
-	fieldStart    = 19
 	fieldRSS      = 21 // in pages
 	fieldEnviron  = 47 // and the next one
 )
@@ -95,13 +93,11 @@ func LookAtThread(dir string) (p Process, ok bool) {
 		State:   fields[fieldState][0],
 		Parent:  int(number(fields[fieldParent])),
 		Group:   int(number(fields[fieldGroup])),
-		Session: int(number(fields[fieldSession])),
-		Start:   number(fields[fieldStart]),
 		Exiting: number(fields[fieldFlags])&exiting != 0,
 		Environ: [2]uint64{number(fields[fieldEnviron]), number(fields[fieldEnviron+1])},
 		// The kernel's new_encode_dev, and the form of stat(2).
 		Terminal: device(terminal>>8&0xfff, terminal&0xff|terminal>>12&0xfff00),
-	}, number(fields[fieldStart]) > 0
+	}, true
 }
 
 // stat reads the name of a process and its other fields, from the third on, into buf.
