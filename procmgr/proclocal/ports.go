@@ -27,7 +27,7 @@ func checkPorts(req procmgr.OutputRequest) error {
 		return nil
 	case req.UntilListening < -1 || req.UntilListening > 65535:
 		return xerrors.Errorf("there is no port %d, use 1 to 65535, or -1 for any: %w", req.UntilListening, procmgr.ErrInvalid)
-	case !osproc.TellsPorts:
+	case !osproc.TellsMembers:
 		return xerrors.Errorf("the ports of a process cannot be told on %s: %w", runtime.GOOS, errors.ErrUnsupported)
 	}
 	return nil

@@ -13,11 +13,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
-// These report whether Members and Listening can tell anything on this platform.
-const (
-	TellsMembers = false
-	TellsPorts   = false
-)
+// TellsMembers reports whether Members and Listening can tell anything on this platform.
+const TellsMembers = false
 
 // Members returns the members of a tree.
 func (s *System) Members(*Tree) (all []Use, looked bool) { return nil, false }

@@ -13,11 +13,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/sockets"
 )
 
-// These report whether Members and Listening can tell anything on this platform.
-const (
-	TellsMembers = true
-	TellsPorts   = true
-)
+// TellsMembers reports whether Members and Listening can tell anything on this platform.
+const TellsMembers = true
 
 // readable returns the live members of a tree, whose numbers may be looked up in /proc. It
 // reports false if it could not look.

@@ -33,9 +33,6 @@ type Tree struct {
 // PID returns the leader's number.
 func (t *Tree) PID() int { return t.session.pid }
 
-// Lineage returns the evidence by which the members of the tree are found.
-func (t *Tree) Lineage() Lineage { return t.session.lineage() }
-
 // Unsure reports whether a member may have escaped: it could not be marked in time,
 // or nothing can be looked for. It never is if each tree has a cgroup.
 func (t *Tree) Unsure() bool { return t.session.unsure() || t.system.Blind() != nil }
