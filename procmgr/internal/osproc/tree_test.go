@@ -7,13 +7,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
-	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
-// systems are the ways in which commands run on this platform.
+// systems calls f with a System for each way in which commands run on this platform.
 func systems(t *testing.T, f func(t *testing.T, s *osproc.System)) {
-	t.Run("slice", func(t *testing.T) { f(t, open(t, osproc.Config{})) })
-	t.Run("no slice", func(t *testing.T) { f(t, open(t, osproc.Config{NoSlice: true})) })
+	for _, way := range ways {
+		t.Run(way, func(t *testing.T) { f(t, wayOf(t, way)) })
+	}
 }
 
 func TestExit(t *testing.T) {
@@ -87,21 +87,4 @@ func TestSignalEndsAll(t *testing.T) {
 			})
 		}
 	})
-}
-
-func TestStartRefuses(t *testing.T) {
-	s := open(t, osproc.Config{})
-	for name, tt := range map[string]struct {
-		command osproc.Command
-		says    string
-	}{
-		"no such shell":     {osproc.Command{Argv: []string{"toolproc-no-such", "-c"}, Dir: t.TempDir()}, `the shell "toolproc-no-such" is not there`},
-		"no such directory": {osproc.Command{Argv: []string{"sh", "-c", "true"}, Dir: t.TempDir() + "/gone"}, "no such directory: "},
-	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := s.Start(tt.command)
-			require.ErrorIs(t, err, sentinel.ErrInvalid)
-			require.ErrorContains(t, err, tt.says)
-		})
-	}
 }

@@ -13,16 +13,6 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/owndir"
 )
 
-func TestName(t *testing.T) {
-	seen := map[string]bool{}
-	for range 1000 {
-		name := owndir.Name()
-		require.Regexp(t, "^[a-z2-7]{10}$", name)
-		require.False(t, seen[name])
-		seen[name] = true
-	}
-}
-
 // The directory of a living program belongs to it alone. When it has died, the
 // next program may clean that directory.
 func TestAbandoned(t *testing.T) {
