@@ -73,7 +73,6 @@ func newKeeper(o order, sandboxes makers) (_ *keeper, err error) {
 		},
 		order: o,
 	}
-	k.asked.Store(time.Now().UnixNano())
 	k.ended = make(chan struct{})
 	k.quit = sync.OnceFunc(func() { close(k.ended) })
 	debug.SetGCPercent(gcPercent)
@@ -141,6 +140,7 @@ func (k *keeper) take() error {
 // run works until the keeper has ended.
 func (k *keeper) run() {
 	k.log.Info("keeper serves")
+	k.asked.Store(time.Now().UnixNano()) // or a slow start alone would make it idle
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // it doesn't end the keeper, and commands don't inherit that
