@@ -118,7 +118,7 @@ func killKeepers(t *testing.T, kills int) {
 				id := fmt.Sprintf("k%d-%d", w, i)
 				command := fmt.Sprintf("echo %s >> %s; sleep 0.0%d; exit %d", id, effects, i%10, i%100)
 				if i%10 == 0 {
-					command = fmt.Sprintf("echo %s >> %s; exec sleep 1000", id, effects)
+					command = fmt.Sprintf("echo %s >> %s; echo $$ >> %[2]s.servers; exec sleep 1000", id, effects)
 				}
 				m := h.Chat("a")
 				out, err := m.Start(t.Context(), procmgr.StartRequest{ID: id, Command: command, Background: true})
@@ -170,7 +170,13 @@ func killKeepers(t *testing.T, kills int) {
 	require.Zero(t, page.Live)
 	for _, p := range page.Processes {
 		require.Equal(t, procmgr.CauseLost, p.EndedBy)
-		require.False(t, p.PID != 0 && alive(p.PID), "%+v", p)
+	}
+	servers, err := os.ReadFile(effects + ".servers")
+	require.NoError(t, err)
+	for field := range strings.FieldsSeq(string(servers)) {
+		pid, err := strconv.Atoi(field)
+		require.NoError(t, err)
+		require.False(t, alive(pid), pid)
 	}
 }
 

@@ -367,9 +367,6 @@ func (v *view) chatRules(ctx context.Context, keeper *procmgr.SandboxRules) *pro
 // process returns what is known of the process of a claim.
 func (c *claim) process() procmgr.Process {
 	p := procmgr.Process{ID: c.ID, ChatID: c.Chat, State: procmgr.Running, StartedAt: time.UnixMilli(c.At)}
-	if c.Lineage != nil {
-		p.PID = c.Lineage.PID
-	}
 	until := time.Now()
 	if e := c.end; e != nil {
 		p.State, p.ExitCode, p.Signal, p.EndedBy, p.ExitedAt = procmgr.Exited, e.Code, e.Signal, e.EndedBy, time.UnixMilli(e.At)

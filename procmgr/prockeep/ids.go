@@ -39,7 +39,7 @@ import (
 const (
 	lineFile       = "file"       // the first line: names for this file
 	lineGeneration = "generation" // a keeper serves, and is the newest from here on
-	lineStart      = "start"      // before the fork; again after it, with the PID
+	lineStart      = "start"      // before the fork
 	lineStop       = "stop"       // a stop came before the start, so the ID never runs
 	lineEnd        = "end"        // nothing is left of the process
 	lineForget     = "forget"     // nothing was forked
@@ -114,7 +114,7 @@ type idKey struct{ chat, id string }
 
 // A claim is a keeper's right to run an ID.
 type claim struct {
-	line        // of the latest start, or of the stop
+	line        // of the start or the stop
 	place int   // among all claims of the file
 	end   *line // nil while the process may run
 }
@@ -168,11 +168,8 @@ func (t *table) add(l line) {
 			g.Limits = l.Limits
 		}
 	case lineStart, lineStop:
-		switch {
-		case c == nil && (l.Again || g != nil && l.Keeper == t.newest): // a dead keeper claims nothing
+		if c == nil && (l.Again || g != nil && l.Keeper == t.newest) { // a dead keeper claims nothing
 			t.claim(l)
-		case same && l.Kind == c.Kind && l.Lineage != nil:
-			c.Lineage = l.Lineage
 		}
 	case lineEnd:
 		if same && c.end == nil {

@@ -160,10 +160,8 @@ func FuzzIDs(f *testing.F) {
 			switch op % 8 {
 			case 0:
 				l = line{Kind: lineGeneration, Keeper: l.Keeper, PID: 7}
-			case 1, 2:
-				l.Kind, l.Print = lineStart, "print"
-			case 3:
-				l.Kind, l.Lineage = lineStart, &osproc.Lineage{PID: 5, Cookie: chat}
+			case 1, 2, 3:
+				l.Kind, l.Print, l.Lineage = lineStart, "print", &osproc.Lineage{Mark: 6, Cookie: chat}
 			case 4:
 				l.Kind = lineStop
 			case 5:

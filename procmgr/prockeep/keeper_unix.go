@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -222,18 +223,17 @@ func (k *keeper) claims() bool {
 	return g != nil && len(g.open) > 0
 }
 
-// leads reports whether a process may be the leader of one of this keeper's processes.
+// leads reports whether a process may be the leader of one of this keeper's processes:
+// one that runs, or that is being started.
 func (k *keeper) leads(pid int) bool {
+	page, err := k.local.List(context.Background(), procmgr.ListRequest{})
+	if err != nil || slices.ContainsFunc(page.Processes, func(p procmgr.Process) bool { return p.PID == pid && p.State == procmgr.Running }) {
+		return true
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if g := k.ids.generations[k.token]; g != nil {
-		for _, c := range g.open {
-			if c.Lineage == nil || c.Lineage.PID == 0 || c.Lineage.PID == pid {
-				return true
-			}
-		}
-	}
-	return false
+	g := k.ids.generations[k.token]
+	return g != nil && len(g.open) > page.Live
 }
 
 // isIdle reports whether nothing has run and no request has come for the idle time.

@@ -189,13 +189,6 @@ func (m recorder) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.
 			return err
 		})
 	}
-	from.Started = func(l osproc.Lineage) { // it is found without a PID, too
-		again := r.line(lineStart, key, seq)
-		again.Lineage = &l
-		if err := r.do(func(*table) error { return r.ids.append(again) }); err != nil {
-			r.log.Warn("a PID was not written down", slog.String("process_id", req.ID), slog.String("error", err.Error()))
-		}
-	}
 	from.Refused = func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()

@@ -238,11 +238,8 @@ func (l *Local) spawn(ctx context.Context, r *record, req procmgr.StartRequest, 
 		r.in = input.New(req, r.out, r.exited, r.masks)
 		c.Output, c.Stdin, c.Size = r.in, input.Kind(req.Stdin), osproc.Size{Cols: input.Cols, Rows: input.Rows}
 	}
-	if from != nil {
-		c.Started = from.Started
-		if from.Claim != nil {
-			c.Claim = func(lineage osproc.Lineage) error { return cmp.Or(from.Claim(lineage), l.notClosed()) }
-		}
+	if from != nil && from.Claim != nil {
+		c.Claim = func(lineage osproc.Lineage) error { return cmp.Or(from.Claim(lineage), l.notClosed()) }
 	}
 	if r.tree, err = l.system.Start(c); err != nil {
 		r.out.Drop()

@@ -46,9 +46,6 @@ type Origin struct {
 	// be found. If it returns an error, nothing is forked and the start is refused
 	// with that error. nil claims nothing.
 	Claim func(osproc.Lineage) error `json:"-"`
-	// Started is called once after the fork, with the PID and the start time filled
-	// in, and before anyone hears of the process. nil is not called.
-	Started func(osproc.Lineage) `json:"-"`
 	// Refused is called once if nothing runs although Claim has returned nil, or
 	// although it was never called. Ended is called once when nothing is left of the
 	// process, before anyone hears of that. Either may be nil.

@@ -30,10 +30,8 @@ type Command struct {
 	// other members, as long as there is one. It gets the shell's stdin as descriptor 3.
 	// Linux alone.
 	Wrapped bool
-	// Claim is called before the fork; after an error nothing is forked. Started is
-	// called after the fork. Either may be nil.
-	Claim   func(Lineage) error
-	Started func(Lineage)
+	// Claim is called before the fork; after an error nothing is forked. It may be nil.
+	Claim func(Lineage) error
 }
 
 // onThread calls start by OnThread. It reports whether start was called: if so, the error
@@ -58,7 +56,6 @@ func (c *Command) onThread(start func() error) (began bool, err error) {
 // A Lineage is the evidence that tells the members of a tree from all other
 // processes, also in another program.
 type Lineage struct {
-	PID    int    `json:"pid,omitempty"`    // of the leader; 0 before the fork
 	Boot   string `json:"boot,omitempty"`   // the ID of the system's boot
 	Cookie string `json:"cookie,omitempty"` // the name of an environment variable
 	Mark   uint64 `json:"mark,omitempty"`   // 0 for none

@@ -70,9 +70,6 @@ func (s *System) fork(c *Command, file, cookie string) (*Tree, error) {
 		return nil, startError(began, err, c.Dir, file)
 	}
 	l.begin(&s.searches)
-	if c.Started != nil {
-		c.Started(l.lineage())
-	}
 	ends.release()
 	p := newPipe(ends.output, c.Output)
 	return &Tree{system: s, session: l, pipe: p, input: ends.newInput(p)}, nil

@@ -63,7 +63,7 @@ func (*searches) deliver(trees []*Tree, sig Signal) (d Delivery, err error) {
 	return d, err
 }
 
-func (s *session) lineage() Lineage { return Lineage{PID: s.pid, Cookie: s.cookie} }
+func (s *session) lineage() Lineage { return Lineage{Cookie: s.cookie} }
 
 // unsure reports false: what can leave a tree can never be found here, which the
 // documentation says.

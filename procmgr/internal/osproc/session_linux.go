@@ -75,7 +75,7 @@ var bootID = sync.OnceValue(func() string {
 })
 
 func (s *session) lineage() Lineage {
-	l := Lineage{PID: s.pid, Boot: bootID(), Cookie: s.cookie, Mark: uint64(s.mark)}
+	l := Lineage{Boot: bootID(), Cookie: s.cookie, Mark: uint64(s.mark)}
 	if s.cgroup != nil {
 		l.Cgroup = s.cgroup.path
 	}

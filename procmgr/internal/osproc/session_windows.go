@@ -79,9 +79,6 @@ func (s *System) fork(c *Command, file, cookie string) (*Tree, error) {
 		p.close()
 		return nil, startError(began, err, c.Dir, file)
 	}
-	if c.Started != nil {
-		c.Started(l.lineage())
-	}
 	go func() { // ends with the leader
 		_ = l.cmd.Wait() // ProcessState tells
 		close(l.exited)
