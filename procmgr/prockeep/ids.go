@@ -290,30 +290,34 @@ func (t *table) missing(other *table) (lines []line, whole int64) {
 // as it has the file open. So once a program has the exclusive lock, no other program
 // can append.
 type idFile struct {
-	path string
-	file *os.File // nil before there is one
-	off  int64    // what was read
+	path   string
+	writes bool
+	file   *os.File // nil before there is one
+	off    int64    // what was read
 	table
 }
 
 const nameIDs = "ids"
 
-func newIDFile(dir string) *idFile {
-	return &idFile{path: filepath.Join(dir, nameIDs), table: *newTable()}
+// newIDFile returns the file of a directory, for appending or only for reading. It opens
+// nothing so far.
+func newIDFile(dir string, writes bool) *idFile {
+	return &idFile{path: filepath.Join(dir, nameIDs), writes: writes, table: *newTable()}
 }
 
 // refresh reads what was appended, and reads everything if another file has taken the
-// place. If there is none, the error is [fs.ErrNotExist] and the table stays as it was.
+// place. If there is none, the error is [fs.ErrNotExist], and the table has what keepers
+// may have written since it was removed.
 func (f *idFile) refresh() error {
 	if f.current() {
 		return f.read()
 	}
-	next, err := os.OpenFile(f.path, os.O_RDONLY, 0)
+	next, err := f.open()
+	if errors.Is(err, fs.ErrNotExist) && f.file != nil {
+		return errors.Join(f.read(), err)
+	}
 	if err != nil {
-		if f.file != nil && errors.Is(err, fs.ErrNotExist) {
-			_ = f.read() // its keepers may have written since it was removed
-		}
-		return err
+		return xerrors.Errorf("%s cannot be opened: %w", nameIDs, err)
 	}
 	return f.turnTo(next)
 }
@@ -325,6 +329,27 @@ func (f *idFile) current() bool {
 	}
 	own, err := f.file.Stat()
 	return err == nil && isAt(f.path, own)
+}
+
+// open opens the file at the path, for a writer with its lock.
+func (f *idFile) open() (*os.File, error) {
+	if !f.writes {
+		return os.OpenFile(f.path, os.O_RDONLY, 0)
+	}
+	for {
+		next, err := os.OpenFile(f.path, os.O_RDWR|os.O_APPEND, 0)
+		if err != nil {
+			return nil, err
+		}
+		err = lockShared(next)
+		if own, failed := next.Stat(); err == nil && failed == nil && isAt(f.path, own) {
+			return next, nil
+		}
+		next.Close()
+		if err != nil {
+			return nil, err
+		}
+	}
 }
 
 // turnTo goes on with another file.
@@ -365,50 +390,31 @@ func (f *idFile) read() error {
 	}
 }
 
-// openShared opens the file for appending, with its lock.
-func (f *idFile) openShared() (*os.File, error) {
-	for {
-		next, err := os.OpenFile(f.path, os.O_RDWR|os.O_APPEND, 0)
-		if err != nil {
-			return nil, err
-		}
-		err = lockShared(next)
-		if own, failed := next.Stat(); err == nil && failed == nil && isAt(f.path, own) {
-			return next, nil
-		}
-		next.Close()
-		if err != nil {
-			return nil, err
-		}
-	}
-}
-
-// join opens the file of the directory for appending, and makes it if it isn't there.
-// If this program knows of lines in an earlier file that the new one lacks, it appends
-// them.
+// join does the same as refresh for a writer, and makes the file if there is none. If this
+// program knows of lines in an earlier file that the new one lacks, it appends them.
 func (f *idFile) join() error {
 	for range 100 { // a keeper may make the file, and somebody remove it, at each turn
-		if f.current() {
-			return f.read()
-		}
-		next, err := f.openShared()
+		was, before := f.file, f.table
+		err := f.refresh()
 		if errors.Is(err, fs.ErrNotExist) {
-			if f.file != nil {
-				_ = f.read() // what other keepers have appended since it was removed
-			}
+			before = f.table
+			var next *os.File
 			if next, err = f.make(os.Link, time.Now()); errors.Is(err, fs.ErrExist) {
 				continue
 			}
+			if err == nil {
+				err = f.turnTo(next)
+			}
 		}
-		if err != nil {
-			return xerrors.Errorf("%s cannot be opened: %w", nameIDs, err)
-		}
-		before := f.table
-		if err := f.turnTo(next); err != nil {
+		if err != nil || f.file == was {
 			return err
 		}
 		lines, _ := f.missing(&before)
-		return f.append(lines...)
+		if err = f.append(lines...); err != nil { // on a full disk: the next call tries again
+			f.close()
+			f.table = before
+		}
+		return err
 	}
 	return xerrors.Errorf("%s is removed again and again", f.path)
 }
@@ -442,21 +448,6 @@ func (f *idFile) make(place func(from, to string) error, whole time.Time) (*os.F
 		return nil, err
 	}
 	return next, nil
-}
-
-// openIDFile opens the file of a directory for appending, and reads it. If there is none, the
-// error is [fs.ErrNotExist].
-func openIDFile(dir string) (*idFile, error) {
-	f := newIDFile(dir)
-	file, err := f.openShared()
-	if err == nil {
-		err = f.turnTo(file)
-	}
-	if err != nil {
-		f.close()
-		return nil, err
-	}
-	return f, nil
 }
 
 // append appends lines, and reads to the end of the file.

@@ -20,7 +20,7 @@ import (
 
 func openIDs(t testing.TB, dir string) *idFile {
 	t.Helper()
-	w := newIDFile(dir)
+	w := newIDFile(dir, true)
 	require.NoError(t, w.join())
 	t.Cleanup(w.close)
 	return w
@@ -64,7 +64,7 @@ func TestIDsRace(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	reader := newIDFile(dir)
+	reader := newIDFile(dir, false)
 	defer reader.close()
 	require.NoError(t, reader.refresh())
 	require.Len(t, reader.claims, len(owners))

@@ -70,7 +70,7 @@ func newKeeper(o order, sandboxes makers) (_ *keeper, err error) {
 	log := slog.New(slog.NewTextHandler(&limitedLog{left: maxLog}, nil)).With(slog.Int("keeper", os.Getpid()))
 	k := &keeper{
 		register: register{
-			token: owndir.Name(), log: log, ids: newIDFile(o.Dir),
+			token: owndir.Name(), log: log, ids: newIDFile(o.Dir, true),
 		},
 		order: o,
 	}

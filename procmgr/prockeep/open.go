@@ -106,7 +106,7 @@ func newHost(dir string, o *Options) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Host{order: order, retain: o.Local.Retain, log: o.Logger, ids: newIDFile(dir), clients: make(map[string]*client)}
+	h := &Host{order: order, retain: o.Local.Retain, log: o.Logger, ids: newIDFile(dir, false), clients: make(map[string]*client)}
 	h.view.h, h.origin.options, h.origin.policy.Policy = h, &o.Local, &o.Local.Env
 	h.route = procroute.New(router{h}, &procroute.Options{Timeout: routeTime})
 	if h.retain == 0 {
@@ -191,11 +191,11 @@ func (h *Host) setLimits() error {
 	if err != nil || g == nil || g.Limits == h.order.limits() {
 		return err
 	}
-	ids, err := openIDFile(h.order.Dir)
-	if err != nil {
+	ids := newIDFile(h.order.Dir, true)
+	defer ids.close()
+	if err := ids.refresh(); err != nil {
 		return err
 	}
-	defer ids.close()
 	return ids.append(line{Kind: lineLimits, Keeper: g.Keeper, At: time.Now().UnixMilli(), Limits: h.order.limits()})
 }
 
@@ -276,7 +276,10 @@ func (h *Host) endDead(ctx context.Context) error {
 		// The directory was removed, and possibly no other program makes it anew.
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		return h.ids.join()
+		ids := newIDFile(h.order.Dir, true)
+		defer ids.close()
+		ids.table = h.ids.table
+		return ids.join()
 	}
 	return err
 }
@@ -288,11 +291,11 @@ const survivorGrace = 5 * time.Second
 // Of several programs that do that at once, one line counts. If the file was removed, the
 // error is [fs.ErrNotExist]: a file that this made would know of no ID.
 func bury(ctx context.Context, dir string) error {
-	ids, err := openIDFile(dir)
-	if err != nil {
+	ids := newIDFile(dir, true)
+	defer ids.close()
+	if err := ids.refresh(); err != nil {
 		return err
 	}
-	defer ids.close()
 	for token := range maps.Clone(ids.generations) {
 		if !isDead(dir, token) {
 			continue
@@ -361,7 +364,7 @@ func (h *Host) stopAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ids := newIDFile(h.order.Dir)
+	ids := newIDFile(h.order.Dir, true)
 	defer ids.close()
 	if err := ids.join(); err != nil || !lockExclusive(ids.file) {
 		return err // an earlier keeper has come back
