@@ -44,7 +44,7 @@ func (r router) Hosts(ctx context.Context) (map[string]procmgr.Host, error) {
 	err := r.h.read(func(t *table) {
 		for token, g := range t.generations {
 			p := &part{view: v, token: token, pid: g.PID}
-			for _, c := range g.claims() {
+			for _, c := range t.running(token) {
 				if v.sees(c) {
 					p.running = append(p.running, c.process())
 				}

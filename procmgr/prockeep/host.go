@@ -104,7 +104,7 @@ func (h *Host) read(f func(t *table)) error {
 }
 
 // latest returns the keeper that starts processes, or nil.
-func (h *Host) latest() (g *generation, err error) {
+func (h *Host) latest() (g *line, err error) {
 	err = h.read(func(t *table) { g = t.generations[t.newest] })
 	return g, err
 }

@@ -114,39 +114,31 @@ type idKey struct{ chat, id string }
 
 // A claim is a keeper's right to run an ID.
 type claim struct {
-	line        // of the start or the stop
-	place int   // among all claims of the file
-	end   *line // nil while the process may run
+	line       // of the start or the stop
+	end  *line // nil while the process may run
 }
 
 // lost reports whether the process was lost with its keeper.
 func (c *claim) lost() bool { return c.end != nil && c.Kind == lineStart && c.end.Again }
 
-func inOrder(a, b *claim) int { return cmp.Compare(a.place, b.place) }
-
-// A generation is a keeper that has not ended in order.
-type generation struct {
-	line
-	open map[idKey]*claim // those without an end
+func byTime(a, b *claim) int {
+	return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.ID, b.ID))
 }
-
-// claims returns the open claims of a keeper, the oldest first.
-func (g *generation) claims() []*claim { return slices.SortedFunc(maps.Values(g.open), inOrder) }
 
 // A table is what the lines of a file say together.
 type table struct {
-	file        string // see line
-	instance    string // see line
-	newest      string // the token of the keeper that may start processes
-	generations map[string]*generation
+	file        string           // see line
+	instance    string           // see line
+	newest      string           // the token of the keeper that may start processes
+	generations map[string]*line // the keepers that have not ended in order
 	claims      map[idKey]*claim
-	claimed     int     // how many claims there were
-	lost        []idKey // in the order in which that was found
-	whole       int64   // no ID that was claimed after it is missing, in Unix milliseconds
+	live        map[idKey]*claim // those without an end
+	lost        []idKey          // in the order in which that was found
+	whole       int64            // no ID that was claimed after it is missing, in Unix milliseconds
 }
 
 func newTable() *table {
-	return &table{generations: make(map[string]*generation), claims: make(map[idKey]*claim)}
+	return &table{generations: make(map[string]*line), claims: make(map[idKey]*claim), live: make(map[idKey]*claim)}
 }
 
 // add applies the next line.
@@ -161,7 +153,7 @@ func (t *table) add(l line) {
 			t.newest = l.Keeper
 		}
 		if g == nil {
-			t.generations[l.Keeper] = &generation{line: l, open: make(map[idKey]*claim)}
+			t.generations[l.Keeper] = &l
 		}
 	case lineLimits:
 		if g != nil {
@@ -178,15 +170,13 @@ func (t *table) add(l line) {
 	case lineForget:
 		if same && c.end == nil {
 			delete(t.claims, l.key())
-			if g != nil {
-				delete(g.open, l.key())
-			}
+			delete(t.live, l.key())
 		}
 	case lineGone:
 		if g == nil {
 			return
 		}
-		for _, c := range g.claims() {
+		for _, c := range t.running(l.Keeper) {
 			t.end(c, line{
 				Kind: lineEnd, Keeper: l.Keeper, At: l.At, Again: true, Seq: c.Seq, Chat: c.Chat, ID: c.ID, EndedBy: procmgr.CauseLost,
 			})
@@ -196,20 +186,17 @@ func (t *table) add(l line) {
 }
 
 func (t *table) claim(l line) {
-	c := &claim{line: l, place: t.claimed}
+	c := &claim{line: l}
 	t.claims[l.key()] = c
-	t.claimed++
 	if l.Kind == lineStop {
 		c.end = &c.line
-	} else if g := t.generations[l.Keeper]; g != nil {
-		g.open[l.key()] = c
+	} else {
+		t.live[l.key()] = c
 	}
 }
 
 func (t *table) end(c *claim, l line) {
-	if g := t.generations[c.Keeper]; g != nil {
-		delete(g.open, c.key())
-	}
+	delete(t.live, c.key())
 	c.end = &l
 	if c.lost() {
 		t.lost = append(t.lost, c.key())
@@ -226,19 +213,18 @@ func (t *table) started(id string) (found []*claim) {
 	return found
 }
 
-// running returns the open claims of one chat in their order, and how many there are in
-// all chats.
-func (t *table) running(chat string) (own []*claim, all int) {
-	for _, g := range t.generations {
-		all += len(g.open)
-		for key, c := range g.open {
-			if key.chat == chat {
-				own = append(own, c)
-			}
-		}
-	}
-	slices.SortFunc(own, inOrder)
-	return own, all
+// running returns the claims of a keeper without an end, the oldest first.
+func (t *table) running(keeper string) []*claim {
+	return t.liveClaims(func(c *claim) bool { return c.Keeper == keeper })
+}
+
+// liveClaims returns the claims without an end for which match reports true, the oldest
+// first.
+func (t *table) liveClaims(match func(c *claim) bool) []*claim {
+	own := slices.Collect(maps.Values(t.live))
+	own = slices.DeleteFunc(own, func(c *claim) bool { return !match(c) })
+	slices.SortFunc(own, byTime)
+	return own
 }
 
 // maxTombstones is how many ended IDs a new file has at most, as many as a Local keeps.
@@ -251,18 +237,13 @@ func (t *table) missing(other *table) (lines []line, whole int64) {
 	whole = other.whole
 	for token, g := range other.generations {
 		if t.generations[token] == nil {
-			again := g.line
+			again := *g
 			again.Again = token != other.newest || t.newest != ""
 			lines = append(lines, again)
 		}
 	}
-	ended := 0
-	for _, c := range other.claims {
-		if c.end != nil {
-			ended++
-		}
-	}
-	for _, c := range slices.SortedFunc(maps.Values(other.claims), inOrder) {
+	ended := len(other.claims) - len(other.live)
+	for _, c := range slices.SortedFunc(maps.Values(other.claims), byTime) {
 		if c.end != nil {
 			if ended--; ended >= maxTombstones {
 				whole = max(whole, c.At)

@@ -219,8 +219,7 @@ func (k *keeper) look() {
 func (k *keeper) claims() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	g := k.ids.generations[k.token]
-	return g != nil && len(g.open) > 0
+	return len(k.ids.running(k.token)) > 0
 }
 
 // leads reports whether a process may be the leader of one of this keeper's processes:
@@ -232,8 +231,7 @@ func (k *keeper) leads(pid int) bool {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	g := k.ids.generations[k.token]
-	return g != nil && len(g.open) > page.Live
+	return len(k.ids.running(k.token)) > page.Live
 }
 
 // isIdle reports whether nothing has run and no request has come for the idle time.

@@ -303,12 +303,11 @@ func bury(ctx context.Context, dir string) error {
 		if err := ids.join(); err != nil { // it may have ended in order since the file was read
 			return err
 		}
-		g := ids.generations[token]
-		if g == nil {
+		if ids.generations[token] == nil {
 			continue
 		}
 		var dead []osproc.Lineage
-		for _, c := range g.claims() {
+		for _, c := range ids.running(token) {
 			if c.Lineage != nil {
 				dead = append(dead, *c.Lineage)
 			}

@@ -144,16 +144,15 @@ func (t *table) room(keeper, chat string, chatMax int) error {
 	}
 	most := cmp.Or(g.Limits.MaxRunning, defaultMaxRunning)
 	chatMax = cmp.Or(chatMax, g.Limits.MaxRunningPerChat, defaultMaxRunningPerChat)
-	own, all := t.running(chat)
-	var ids []string
-	for _, c := range own {
-		ids = append(ids, c.ID)
+	var own []string
+	for _, c := range t.liveClaims(func(c *claim) bool { return c.Chat == chat }) {
+		own = append(own, c.ID)
 	}
 	switch {
 	case chat != "" && chatMax >= 0 && len(own) >= chatMax:
-		return check.Full(chat, ids, chatMax)
-	case most >= 0 && all >= most:
-		return check.Full(chat, ids, 0)
+		return check.Full(chat, own, chatMax)
+	case most >= 0 && len(t.live) >= most:
+		return check.Full(chat, own, 0)
 	}
 	return nil
 }
