@@ -20,7 +20,6 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 	"github.com/toolproc/toolproc/procmgr/internal/owndir"
 )
@@ -44,7 +43,6 @@ const (
 	lineEnd        = "end"        // nothing is left of the process
 	lineForget     = "forget"     // nothing was forked
 	lineGone       = "gone"       // the keeper has ended, and so have its processes
-	lineLimits     = "limits"     // the limits of the program that has opened the directory last
 )
 
 // A line is one line of the file. Which fields it has depends on its kind.
@@ -62,8 +60,6 @@ type line struct {
 	Protocol int      `json:"protocol,omitempty"`
 	PID      int      `json:"pid,omitempty"`
 	Identity identity `json:"identity,omitempty"`
-	// Limits are also in a line of their own, which changes them.
-	Limits baseenv.Limits `json:"limits,omitzero"`
 
 	// Of the file. The instance has the same name in each file that takes over the IDs.
 	File     string `json:"file,omitempty"`
@@ -154,10 +150,6 @@ func (t *table) add(l line) {
 		}
 		if g == nil {
 			t.generations[l.Keeper] = &l
-		}
-	case lineLimits:
-		if g != nil {
-			g.Limits = l.Limits
 		}
 	case lineStart, lineStop:
 		if c == nil && (l.Again || g != nil && l.Keeper == t.newest) { // a dead keeper claims nothing

@@ -3,12 +3,14 @@
 package prockeep
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -70,7 +72,7 @@ func newKeeper(o order, sandboxes makers) (_ *keeper, err error) {
 	log := slog.New(slog.NewTextHandler(&limitedLog{left: maxLog}, nil)).With(slog.Int("keeper", os.Getpid()))
 	k := &keeper{
 		register: register{
-			token: owndir.Name(), log: log, ids: newIDFile(o.Dir, true),
+			token: owndir.Name(), log: log, ids: newIDFile(o.Dir, true), limits: o.limits(),
 		},
 		order: o,
 	}
@@ -133,7 +135,6 @@ func (k *keeper) take() error {
 	return k.do(func(*table) error {
 		return k.ids.append(line{
 			Kind: lineGeneration, Keeper: k.token, At: time.Now().UnixMilli(), Protocol: protocol, PID: os.Getpid(), Identity: k.order.Identity,
-			Limits: k.order.limits(),
 		})
 	})
 }
@@ -168,18 +169,14 @@ func (k *keeper) run() {
 // removed, writes down what it couldn't write before, ends what a dead keeper has left,
 // and ends itself if it is of no use any more.
 func (k *keeper) look() {
-	newest, others, limits := false, []string(nil), k.order.limits()
+	var newest bool
+	var tokens []string
+	var limits baseenv.Limits
 	err := k.findable()
 	if err == nil {
 		err = k.do(func(t *table) error {
-			newest = t.newest == k.token
-			for token, g := range t.generations {
-				if token == k.token {
-					limits = g.Limits
-				} else {
-					others = append(others, token)
-				}
-			}
+			newest, limits = t.newest == k.token, k.limits
+			tokens = slices.Collect(maps.Keys(t.generations))
 			if k.ids.off > 2*k.compactedTo+compactAt {
 				if err := k.ids.compact(); err != nil {
 					return err
@@ -193,8 +190,8 @@ func (k *keeper) look() {
 		k.log.Warn("the keeper cannot use its directory", slog.String("error", err.Error()))
 		return
 	}
-	for _, token := range others {
-		if isDead(k.order.Dir, token) && !k.burying.Swap(true) {
+	for _, token := range tokens {
+		if token != k.token && isDead(k.order.Dir, token) && !k.burying.Swap(true) {
 			go func() { // not waited for: if this keeper ends first, another one does the same
 				defer k.burying.Store(false)
 				if err := bury(context.Background(), k.order.Dir); err != nil { // the next look tries again
@@ -316,7 +313,15 @@ func (k *keeper) serveOwn(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = k.do(func(*table) error { return nil }) // the caller looks for the file
 	}
-	if r.Method == http.MethodDelete {
+	switch r.Method {
+	case http.MethodPut:
+		var limits baseenv.Limits
+		if err = cmp.Or(json.NewDecoder(r.Body).Decode(&limits), err); err == nil {
+			k.mu.Lock()
+			k.limits = limits
+			k.mu.Unlock()
+		}
+	case http.MethodDelete:
 		err = k.end("stop")
 		defer k.quit()
 	}

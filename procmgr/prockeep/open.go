@@ -1,6 +1,7 @@
 package prockeep
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,7 +40,7 @@ func Open(ctx context.Context, dir string, opts *Options) (*Host, error) {
 		err = h.open(ctx, o.Replace)
 	}
 	if err == nil {
-		if failed := h.setLimits(); failed != nil { // as on a full disk, which must not hide the processes
+		if failed := h.setLimits(ctx); failed != nil { // as of a keeper that hangs, which must not hide the others
 			h.log.Warn("the keeper goes on with its earlier limits", slog.String("error", failed.Error()))
 		}
 	}
@@ -186,17 +187,14 @@ func (h *Host) open(ctx context.Context, replace bool) error {
 }
 
 // setLimits makes the limits of this program the ones of the keeper that starts processes.
-func (h *Host) setLimits() error {
+func (h *Host) setLimits(ctx context.Context) error {
 	g, err := h.latest()
-	if err != nil || g == nil || g.Limits == h.order.limits() {
+	if err != nil || g == nil {
 		return err
 	}
-	ids := newIDFile(h.order.Dir, true)
-	defer ids.close()
-	if err := ids.refresh(); err != nil {
-		return err
-	}
-	return ids.append(line{Kind: lineLimits, Keeper: g.Keeper, At: time.Now().UnixMilli(), Limits: h.order.limits()})
+	ctx, cancel := context.WithTimeout(ctx, routeTime)
+	defer cancel()
+	return h.ask(ctx, g.Keeper, http.MethodPut)
 }
 
 // recall lets the keepers of a directory that was removed make it anew.
@@ -233,8 +231,8 @@ func (h *Host) died(ctx context.Context, token string, err error) bool {
 	}
 }
 
-// pathKeeper is the keeper's own endpoint: GET lets it make its directory anew, DELETE ends
-// it. It has one segment, so it is the path of no process.
+// pathKeeper is the keeper's own endpoint: GET lets it make its directory anew, PUT changes
+// its limits, DELETE ends it. It has one segment, so it is the path of no process.
 const pathKeeper = "/keeper"
 
 // A hello is the answer of the keeper's own endpoint.
@@ -244,7 +242,11 @@ type hello struct {
 
 // ask sends a request to the keeper's own endpoint.
 func (h *Host) ask(ctx context.Context, token, method string) error {
-	req, err := http.NewRequestWithContext(ctx, method, "http://localhost"+pathKeeper, nil)
+	limits, err := json.Marshal(h.order.limits()) // for PUT
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://localhost"+pathKeeper, bytes.NewReader(limits))
 	if err != nil {
 		return err
 	}

@@ -34,6 +34,7 @@ type register struct {
 
 	mu     sync.Mutex // guards the fields below; held while the file is read and written
 	ids    *idFile
+	limits baseenv.Limits // of the program that has opened the directory last
 	seq    uint64
 	late   []line // what could not be written so far
 	ending bool   // nothing is claimed any more
@@ -70,7 +71,7 @@ func (r *register) claim(t *table, kind string, key idKey, chatMax int, sum stri
 	case c != nil:
 		return 0, taken(c, r.token)
 	case kind == lineStart:
-		if err := cmp.Or(check.Age(age, time.UnixMilli(t.whole+1)), t.room(r.token, key.chat, chatMax)); err != nil {
+		if err := cmp.Or(check.Age(age, time.UnixMilli(t.whole+1)), r.room(t, key.chat, chatMax)); err != nil {
 			return 0, err
 		}
 	}
@@ -134,16 +135,12 @@ const (
 	defaultMaxRunningPerChat = 64
 )
 
-// room returns an error if a limit of a keeper is reached, which counts the processes of
-// all keepers of the directory. chatMax is the limit of the chat; 0 is the keeper's, and
-// a negative limit is none.
-func (t *table) room(keeper, chat string, chatMax int) error {
-	g := t.generations[keeper]
-	if g == nil {
-		return errReplaced
-	}
-	most := cmp.Or(g.Limits.MaxRunning, defaultMaxRunning)
-	chatMax = cmp.Or(chatMax, g.Limits.MaxRunningPerChat, defaultMaxRunningPerChat)
+// room returns an error if a limit is reached, which counts the processes of all keepers of
+// the directory. chatMax is the limit of the chat; 0 is the keeper's, and a negative limit
+// is none.
+func (r *register) room(t *table, chat string, chatMax int) error {
+	most := cmp.Or(r.limits.MaxRunning, defaultMaxRunning)
+	chatMax = cmp.Or(chatMax, r.limits.MaxRunningPerChat, defaultMaxRunningPerChat)
 	var own []string
 	for _, c := range t.liveClaims(func(c *claim) bool { return c.Chat == chat }) {
 		own = append(own, c.ID)
