@@ -15,7 +15,7 @@ import (
 // hooks tell an opener's functions of the events of all keepers.
 type hooks struct {
 	local  proclocal.Options
-	living map[idKey]bool // the processes that Metrics.Running has counted
+	live   int // what Metrics.Running has counted
 	cancel context.CancelFunc
 	worker sync.WaitGroup
 }
@@ -27,20 +27,15 @@ func (k *hooks) start(ctx context.Context, h *Host, o *proclocal.Options) error 
 	if o.OnStart == nil && o.OnExit == nil && o.Metrics == nil && o.Logger == nil {
 		return nil
 	}
+	if o.Metrics == nil {
+		k.local.Metrics = new(proclocal.Metrics)
+	}
 	page, err := h.Events(ctx, procmgr.EventsRequest{Limit: -1})
+	if err == nil {
+		err = k.count(ctx, h)
+	}
 	if err != nil {
 		return err
-	}
-	k.living = make(map[idKey]bool)
-	if o.Metrics != nil && o.Metrics.Running != nil {
-		// Listed after the first event, so that no exit is missed.
-		list, err := h.List(ctx, procmgr.ListRequest{})
-		if partial := (*procmgr.PartialError)(nil); err != nil && !errors.As(err, &partial) {
-			return err // of a keeper that hangs, the file has what it runs
-		}
-		for _, p := range list.Processes[:list.Live] {
-			k.count(p, 1)
-		}
 	}
 	var own context.Context
 	own, k.cancel = context.WithCancel(context.Background())
@@ -61,6 +56,9 @@ const eventsWait = time.Minute
 func (k *hooks) follow(ctx context.Context, h *Host, after string) {
 	for ctx.Err() == nil {
 		page, err := h.Events(ctx, procmgr.EventsRequest{After: after, Wait: eventsWait, Limit: -1})
+		if len(page.Events) > 0 || page.Gap {
+			_ = k.count(ctx, h) // the next page makes up for it
+		}
 		for _, e := range page.Events {
 			k.tell(e)
 		}
@@ -76,24 +74,36 @@ func (k *hooks) follow(ctx context.Context, h *Host, after string) {
 	}
 }
 
+// count tells Metrics.Running by how much the number of live processes has changed.
+func (k *hooks) count(ctx context.Context, h *Host) error {
+	m := k.local.Metrics
+	if m.Running == nil {
+		return nil
+	}
+	page, err := h.List(ctx, procmgr.ListRequest{Limit: 1})
+	if partial := (*procmgr.PartialError)(nil); err != nil && !errors.As(err, &partial) {
+		return err // of a keeper that hangs, the file has what it runs
+	}
+	if delta := page.Live - k.live; delta != 0 {
+		k.live = page.Live
+		k.call("Metrics.Running", true, func() { m.Running(delta) })
+	}
+	return nil
+}
+
 func (k *hooks) tell(e procmgr.Event) {
 	p, m := e.Process, k.local.Metrics
-	if m == nil {
-		m = new(proclocal.Metrics)
-	}
 	attrs := []slog.Attr{slog.String("process_id", p.ID), slog.String("chat_id", p.ChatID)}
 	switch e.Kind {
 	case procmgr.EventStarted:
 		attrs = append(attrs, slog.Int("pid", p.PID))
 		k.call("Metrics.Started", m.Started != nil, func() { m.Started() })
-		k.count(p, 1)
 		k.call("OnStart", k.local.OnStart != nil, func() { k.local.OnStart(p) })
 	case procmgr.EventExited:
 		attrs = append(attrs, slog.String("ended_by", string(p.EndedBy)))
 		if p.ExitCode != nil {
 			attrs = append(attrs, slog.Int("exit_code", *p.ExitCode))
 		}
-		k.count(p, -1)
 		k.call("Metrics.Exited", m.Exited != nil, func() { m.Exited(p.EndedBy, p.Elapsed) })
 		k.call("OnExit", k.local.OnExit != nil, func() { k.local.OnExit(p) })
 	case procmgr.EventDetached:
@@ -101,18 +111,6 @@ func (k *hooks) tell(e procmgr.Event) {
 		return
 	}
 	k.log(slog.LevelInfo, "process "+string(e.Kind), attrs...)
-}
-
-// count tells Metrics.Running of a start or an exit once: the event of a start may come
-// after the list that had the process, and the event of an exit without its start.
-func (k *hooks) count(p procmgr.Process, delta int) {
-	key := idKey{p.ChatID, p.ID}
-	if m := k.local.Metrics; m != nil && k.living[key] != (delta > 0) {
-		if k.living[key] = delta > 0; delta < 0 {
-			delete(k.living, key)
-		}
-		k.call("Metrics.Running", m.Running != nil, func() { m.Running(delta) })
-	}
 }
 
 // refused tells of a start of this program that has started nothing.

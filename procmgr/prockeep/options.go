@@ -34,7 +34,8 @@ type Options struct {
 	// OnStart, OnExit, Metrics and Logger get the events of the processes of all programs,
 	// from Open to Close. Of Metrics, Started, Exited and Running are called, and Refused
 	// for this program's own starts. Running begins with the number of processes that
-	// live at Open; Exited and OnExit also get the exits of these.
+	// live at Open, and gets by how much that number has changed, also if an event was
+	// missed; Exited and OnExit also get the exits of these.
 	//
 	// A Sandbox, also a chat's, needs a method MarshalJSON, and a function of [Main] that
 	// makes one like it; this one stays the caller's. If the sandbox has a method
