@@ -129,9 +129,6 @@ func encodeSandbox(box proclocal.Sandbox) (json.RawMessage, error) {
 	if _, ok := box.(json.Marshaler); !ok {
 		return nil, xerrors.Errorf("the Sandbox has no method MarshalJSON, so the keeper cannot make one like it: %w", procmgr.ErrInvalid)
 	}
-	if called.Load() && !makes.Load() {
-		return nil, errNoMaker
-	}
 	data, err := json.Marshal(box)
 	if err != nil {
 		return nil, xerrors.Errorf("the Sandbox cannot be passed to the keeper (%v): %w", err, procmgr.ErrInvalid)
@@ -181,9 +178,8 @@ func (l localJSON) options() (o proclocal.Options) {
 // makers make a sandbox from its JSON, see Main.
 type makers []func(json.RawMessage) (proclocal.Sandbox, error)
 
-// called and makes are set once Main has been called, and once it has been called with a
-// function that makes a sandbox. They never change back.
-var called, makes atomic.Bool
+// called is set once Main has been called.
+var called atomic.Bool
 
 var errNoMaker = xerrors.Errorf("the program calls prockeep.Main without a function that makes a sandbox: %w", procmgr.ErrInvalid)
 
