@@ -55,14 +55,13 @@ func (r *register) line(kind string, key idKey, seq uint64) line {
 	return line{Kind: kind, Keeper: r.token, At: time.Now().UnixMilli(), Seq: seq, Chat: key.chat, ID: key.id}
 }
 
-// claim writes the first line about an ID, unless there is one, or there may have been
-// one within the age of the request. The claim is this keeper's only if that line counts in
-// the order of the file. chatMax is the limit of the chat; 0 is the keeper's. The caller
-// holds mu.
-func (r *register) claim(t *table, kind string, key idKey, chatMax int, sum string, l *osproc.Lineage, age time.Duration) (seq uint64, err error) {
+// claim writes the first line about an ID, unless there is one or admit, which may be nil,
+// returns an error. The claim is this keeper's only if that line counts in the order of the
+// file. The caller holds mu.
+func (r *register) claim(t *table, mine line, admit func() error) (seq uint64, err error) {
 	r.seq++
-	mine := r.line(kind, key, r.seq)
-	mine.Print, mine.Lineage = sum, l
+	mine.Seq = r.seq
+	key := mine.key()
 	switch c := t.claims[key]; {
 	case r.ending:
 		return 0, errEnding
@@ -70,12 +69,16 @@ func (r *register) claim(t *table, kind string, key idKey, chatMax int, sum stri
 		return 0, errReplaced
 	case c != nil:
 		return 0, taken(c, r.token)
-	case kind == lineStart:
-		if err := cmp.Or(check.Age(age, time.UnixMilli(t.whole+1)), r.room(t, key.chat, chatMax)); err != nil {
+	case admit != nil:
+		if err := admit(); err != nil {
 			return 0, err
 		}
 	}
-	if err := r.ids.append(mine); err != nil {
+	err = r.ids.append(mine)
+	if err == nil && !r.ids.current() { // it was removed meanwhile, and the new one has to have the claim, too
+		err = r.ids.join()
+	}
+	if err != nil {
 		r.writeLater(r.line(lineForget, key, mine.Seq)) // it may be there all the same
 		return 0, err
 	}
@@ -84,14 +87,6 @@ func (r *register) claim(t *table, kind string, key idKey, chatMax int, sum stri
 		return 0, errReplaced
 	case c.Keeper != r.token || c.Seq != mine.Seq:
 		return 0, errElsewhere
-	}
-	if !r.ids.current() { // it was removed meanwhile, and the new one has to have the claim, too
-		if err := r.ids.join(); err != nil {
-			return mine.Seq, err
-		}
-		if c := t.claims[key]; c != nil && (c.Keeper != r.token || c.Seq != mine.Seq) {
-			return 0, errElsewhere
-		}
 	}
 	return mine.Seq, nil
 }
@@ -180,8 +175,12 @@ func (m recorder) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.
 		if asked == nil {
 			return xerrors.Errorf("prockeep: start: no program that has opened the directory asks for it: %w", procmgr.ErrInvalid)
 		}
+		start := r.line(lineStart, key, 0)
+		start.Print, start.Lineage = fingerprint(req), &l
 		return r.do(func(t *table) (err error) {
-			seq, err = r.claim(t, lineStart, key, from.MaxRunning, fingerprint(req), &l, check.Older(age, came))
+			seq, err = r.claim(t, start, func() error {
+				return cmp.Or(check.Age(check.Older(age, came), time.UnixMilli(t.whole+1)), r.room(t, m.chat, from.MaxRunning))
+			})
 			return err
 		})
 	}
@@ -214,7 +213,7 @@ func (m recorder) Signal(ctx context.Context, id string, sig procmgr.Signal) err
 		case c != nil && c.Keeper != m.r.token:
 			return errElsewhere
 		case c == nil && (sig == procmgr.Terminate || sig == procmgr.Kill):
-			_, err = m.r.claim(t, lineStop, idKey{m.chat, id}, 0, "", nil, 0)
+			_, err = m.r.claim(t, m.r.line(lineStop, idKey{m.chat, id}, 0), nil)
 		}
 		return err
 	})
