@@ -81,8 +81,7 @@ func New(r Router, opts *Options) procmgr.Host {
 	if opts != nil && opts.Timeout != 0 {
 		timeout = opts.Timeout
 	}
-	now := time.Now()
-	return &route{router: r, timeout: timeout, homes: homes{whole: now, turned: now}}
+	return &route{router: r, timeout: timeout, homes: homes{chats: make(map[string]home), whole: time.Now()}}
 }
 
 // A machineAnswer is the answer of one machine.
@@ -163,37 +162,32 @@ func (r *route) hosts(ctx context.Context) (map[string]procmgr.Host, error) {
 	return all, nil
 }
 
-// A place is where a process may be: what a machine knows of an ID.
-type place struct {
-	has   bool
-	vague error // matches ErrNotFound and ErrUnknown: it was there
-}
-
 // find returns the machine that has an ID.
 func (r *route) find(ctx context.Context, id string) (procmgr.Host, error) {
 	hosts, err := r.hosts(ctx)
 	if err != nil {
 		return nil, err
 	}
-	places, missing := askAll(ctx, hosts, r.timeout, func(ctx context.Context, _ string, h procmgr.Host) (place, error) {
-		_, err := h.Output(ctx, id, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: 1}})
+	// The answers are nil, or the ErrNotFound of a machine.
+	answers, missing := askAll(ctx, hosts, r.timeout, func(ctx context.Context, _ string, h procmgr.Host) (lacks, err error) {
+		_, err = h.Output(ctx, id, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: 1}})
 		switch {
-		case errors.Is(err, procmgr.ErrNotFound) && errors.Is(err, procmgr.ErrUnknown):
-			return place{vague: err}, nil
 		case errors.Is(err, procmgr.ErrNotFound):
-			return place{}, nil
-		case err == nil, errors.Is(err, procmgr.ErrConflict):
-			return place{has: true}, nil // the machine itself tells of the conflict
+			return err, nil
+		case errors.Is(err, procmgr.ErrConflict):
+			return nil, nil // the machine itself tells of the conflict
 		}
-		return place{}, err
+		return nil, err
 	}, nil)
 	var found []string
-	var vague error
-	for name, p := range places {
-		if p.has {
+	unknown := procmgr.ErrNotFound
+	for name, lacks := range answers {
+		switch {
+		case lacks == nil:
 			found = append(found, name)
+		case errors.Is(lacks, procmgr.ErrUnknown): // it was there
+			unknown = lacks
 		}
-		vague = cmp.Or(vague, p.vague)
 	}
 	switch {
 	case len(found) > 1:
@@ -205,10 +199,8 @@ func (r *route) find(ctx context.Context, id string) (procmgr.Host, error) {
 		return nil, ctx.Err()
 	case len(missing) > 0:
 		return nil, partial(missing)
-	case vague != nil:
-		return nil, vague
 	}
-	return nil, procmgr.ErrNotFound
+	return nil, unknown
 }
 
 // Start implements [procmgr.Manager]. Only a chat has a machine.
@@ -303,8 +295,8 @@ func (r *route) Chat(id string) procmgr.Manager {
 	return &routedChat{route: r, id: id, err: check.Chat(id)}
 }
 
-// maxHomes is how many chats a route remembers at least.
-const maxHomes = 1 << 15
+// maxHomes is how many chats a route remembers at most.
+const maxHomes = 1 << 16
 
 // A home is the machine of a chat, and since when the chat has been there.
 type home struct {
@@ -312,23 +304,19 @@ type home struct {
 	since time.Time
 }
 
-// homes remembers the machines of the chats that were routed last.
+// homes remembers the machines of chats. If there are too many, it forgets all of them: then
+// a replay of an ID from before is ErrUnknown, unless the machine knows the ID.
 type homes struct {
-	mu sync.Mutex // guards the fields below
-	// newer has the chats that were routed last, up to maxHomes, and older has the chats
-	// routed before turned. No other chat was routed since whole.
-	newer, older  map[string]home
-	turned, whole time.Time
+	mu    sync.Mutex // guards the fields below
+	chats map[string]home
+	whole time.Time // no other chat was routed since then
 }
 
 // of returns the home of a chat that is routed to a machine now.
 func (s *homes) of(chat string, h procmgr.Host) home {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	was, known := s.newer[chat]
-	if !known {
-		was, known = s.older[chat]
-	}
+	was, known := s.chats[chat]
 	switch {
 	case !known:
 		was = home{h, s.whole}
@@ -337,11 +325,11 @@ func (s *homes) of(chat string, h procmgr.Host) home {
 	default:
 		was.Host = h
 	}
-	if s.newer == nil || len(s.newer) >= maxHomes {
-		s.newer, s.older = make(map[string]home), s.newer
-		s.whole, s.turned = s.turned, time.Now()
+	if !known && len(s.chats) >= maxHomes {
+		clear(s.chats)
+		s.whole = time.Now()
 	}
-	s.newer[chat] = was
+	s.chats[chat] = was
 	return was
 }
 
