@@ -342,7 +342,7 @@ func (v *view) Input(ctx context.Context, id string, req procmgr.InputRequest) (
 // this program's PerChat.
 func (v *view) Describe(ctx context.Context) (procmgr.Description, error) {
 	out, _, err := call(ctx, v, "", !starting, func(m procmgr.Manager) (procmgr.Description, error) { return m.Describe(ctx) })
-	if v.h.origin.options.PerChat != nil && err == nil {
+	if err == nil && v.h.origin.options.PerChat != nil {
 		out.Sandbox = v.chatRules(ctx, out.Sandbox)
 	}
 	return out, named("describe", "", err)

@@ -79,7 +79,8 @@ func newKeeper(o order, sandboxes makers) (_ *keeper, err error) {
 	k.ended = make(chan struct{})
 	k.quit = sync.OnceFunc(func() { close(k.ended) })
 	debug.SetGCPercent(gcPercent)
-	options := o.Local.options()
+	options := o.Local.Options
+	options.MaxRunning, options.MaxRunningPerChat = -1, -1 // the keeper counts, over all generations
 	options.Logger = slog.New(warnings{log.Handler()})
 	k.boxes.dir, k.boxes.makers, k.boxes.made = o.Dir, sandboxes, make(map[string]proclocal.Sandbox)
 	if options.Sandbox, err = k.boxes.get(o.Local.Sandbox); err != nil {
@@ -169,13 +170,13 @@ func (k *keeper) run() {
 // removed, writes down what it couldn't write before, ends what a dead keeper has left,
 // and ends itself if it is of no use any more.
 func (k *keeper) look() {
-	var newest bool
+	var newest, runs bool
 	var tokens []string
 	var limits baseenv.Limits
 	err := k.findable()
 	if err == nil {
 		err = k.do(func(t *table) error {
-			newest, limits = t.newest == k.token, k.limits
+			newest, runs, limits = t.newest == k.token, len(t.running(k.token)) > 0, k.limits
 			tokens = slices.Collect(maps.Keys(t.generations))
 			if k.ids.off > 2*k.compactedTo+compactAt {
 				if err := k.ids.compact(); err != nil {
@@ -203,20 +204,12 @@ func (k *keeper) look() {
 	page, err := k.local.List(baseenv.With(context.Background(), &baseenv.Origin{Limits: &limits}), procmgr.ListRequest{Limit: 1})
 	switch {
 	case err != nil: // it has ended
-	case !newest && page.Total == 0 && !k.claims():
-		// What is about to claim its ID is refused, because this keeper isn't the newest one.
+	case !newest && !runs && page.Total == 0: // it claims no other ID
 		k.endSoon("another keeper has taken over, and the last results were kept long enough")
 	case newest && k.order.Idle >= 0 && k.isIdle(page.Live):
 		k.endSoon("nothing ran and no request came for the idle time")
 	}
 	k.orphans.reap(k.leads)
-}
-
-// claims reports whether something has a claim and no end, so that it runs or is about to.
-func (k *keeper) claims() bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return len(k.ids.running(k.token)) > 0
 }
 
 // leads reports whether a process may be the leader of one of this keeper's processes:

@@ -167,14 +167,6 @@ func (o order) limits() baseenv.Limits {
 	return baseenv.Limits{MaxRunning: l.MaxRunning, MaxRunningPerChat: l.MaxRunningPerChat, Retain: l.Retain, OutputMemory: l.OutputMemory}
 }
 
-// options returns the options of a keeper's Local. The keeper counts what runs itself,
-// over all generations.
-func (l localJSON) options() (o proclocal.Options) {
-	o = l.Options
-	o.MaxRunning, o.MaxRunningPerChat = -1, -1
-	return o
-}
-
 // makers make a sandbox from its JSON, see Main.
 type makers []func(json.RawMessage) (proclocal.Sandbox, error)
 
