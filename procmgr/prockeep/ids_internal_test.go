@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -33,44 +31,6 @@ func claimed(t testing.TB, w *idFile, keeper string, seq uint64, key idKey) bool
 	require.NoError(t, w.append(line{Kind: lineStart, Keeper: keeper, Seq: seq, Chat: key.chat, ID: key.id}))
 	c := w.claims[key]
 	return c != nil && c.Keeper == keeper && c.Seq == seq
-}
-
-// Keepers that claim the same IDs at once, and take over from each other meanwhile: no
-// ID gets two claims, and every reader sees the same.
-func TestIDsRace(t *testing.T) {
-	const keepers, ids = 4, 500
-	dir := t.TempDir()
-	openIDs(t, dir)
-	var mu sync.Mutex
-	owners := make(map[idKey]string)
-	var wg sync.WaitGroup
-	for k := range keepers {
-		w := openIDs(t, dir)
-		wg.Go(func() {
-			for round := range 3 {
-				token := fmt.Sprintf("keeper%d-%d", k, round)
-				require.NoError(t, w.append(line{Kind: lineGeneration, Keeper: token}))
-				for i, id := range rand.Perm(ids) {
-					key := idKey{"chat", fmt.Sprint(id)}
-					if !claimed(t, w, token, uint64(i+1), key) {
-						continue
-					}
-					mu.Lock()
-					require.Empty(t, owners[key], "%s was claimed twice", key.id)
-					owners[key] = token
-					mu.Unlock()
-				}
-			}
-		})
-	}
-	wg.Wait()
-	reader := newIDFile(dir, false)
-	defer reader.close()
-	require.NoError(t, reader.refresh())
-	require.Len(t, reader.claims, len(owners))
-	for key, owner := range owners {
-		require.Equal(t, owner, reader.claims[key].Keeper)
-	}
 }
 
 // A file is removed and replaced while two keepers write to it: what they have claimed
@@ -203,24 +163,6 @@ func FuzzIDs(f *testing.F) {
 			require.Equal(t, before.newest, w.newest)
 		} else {
 			require.Empty(t, w.newest)
-		}
-	})
-}
-
-// FuzzLine reads anything, and never takes damaged text for a line.
-func FuzzLine(f *testing.F) {
-	data, err := encode(line{Kind: lineStart, Keeper: "k", Seq: 1, Chat: "c", ID: "i"})
-	require.NoError(f, err)
-	f.Add(strings.TrimSpace(string(data)), 3)
-	f.Fuzz(func(t *testing.T, text string, at int) {
-		l, ok := decode([]byte(text))
-		if !ok {
-			return
-		}
-		newTable().add(l)
-		if at >= 0 && at < len(text) {
-			_, ok = decode([]byte(text[:at]))
-			require.False(t, ok, "a part of a line counts")
 		}
 	})
 }
