@@ -424,3 +424,23 @@ func TestOpenerIsInit(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "lost, 0 alive\n", string(out))
 }
+
+// A setuid program takes no order from the user who runs it.
+func TestSetuid(t *testing.T) {
+	testenv.Root(t)
+	dir := newDir(t)
+	file := filepath.Join(filepath.Dir(dir), "program")
+	own, err := os.ReadFile("/proc/self/exe")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, own, 0o700))
+	require.NoError(t, os.Chmod(file, 0o755|os.ModeSetuid)) //nolint:gosec // others run it
+	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755))  //nolint:gosec // as above
+	cmd := exec.CommandContext(t.Context(), file, "no address")
+	cmd.Env = []string{"TOOLPROC_KEEPER=keep", envRole + "=knock"}
+	cmd.Stdin = strings.NewReader(`{"Dir":"` + dir + `","Idle":1}`)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	out, err := cmd.CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(out), "no address", "it went on as an ordinary program")
+	require.NoDirExists(t, dir)
+}

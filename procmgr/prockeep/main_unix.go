@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -61,7 +60,7 @@ type report struct {
 func Main(sandboxes ...func(json.RawMessage) (proclocal.Sandbox, error)) {
 	called.Store(true)
 	mark := os.Getenv(envMark)
-	if mark == "" {
+	if mark == "" || privileged() {
 		return
 	}
 	_ = os.Unsetenv(envMark) // its name is valid
@@ -197,21 +196,19 @@ func (h *Host) launch(ctx context.Context) error {
 		program, failed, filepath.Join(h.order.Dir, nameLog), procmgr.ErrInvalid)
 }
 
-// launchable returns the path of this program if it can be started as a keeper. A
-// setuid or setgid program can't: users who may run it must not be able to start it in
-// the background.
+// privileged reports whether this program has more rights than its user, because it is
+// setuid or setgid. It never becomes a keeper, to which a user gives any order.
+func privileged() bool { return os.Getuid() != os.Geteuid() || os.Getgid() != os.Getegid() }
+
+// launchable returns the path of this program if it can be started as a keeper.
 func launchable() (string, error) {
 	path, err := self()
-	var info fs.FileInfo
-	if err == nil {
-		info, err = os.Stat(path)
-	}
 	switch {
 	case !called.Load():
 		return "", xerrors.Errorf("this program has not called prockeep.Main, so it cannot be started again as a keeper: call it first in main (in a test, in TestMain): %w", procmgr.ErrInvalid)
 	case err != nil:
 		return "", xerrors.Errorf("the keeper's program cannot be found: %w", err)
-	case os.Getuid() != os.Geteuid() || os.Getgid() != os.Getegid(), info.Mode()&(fs.ModeSetuid|fs.ModeSetgid) != 0:
+	case privileged():
 		return "", xerrors.Errorf("%s runs with the rights of its owner (setuid or setgid), and is not started as a keeper: %w", path, procmgr.ErrInvalid)
 	}
 	return path, nil
