@@ -312,8 +312,8 @@ type homes struct {
 	whole time.Time // no other chat was routed since then
 }
 
-// of returns the home of a chat that is routed to a machine now.
-func (s *homes) of(chat string, h procmgr.Host) home {
+// since returns since when a chat, which is routed to a machine now, has been there.
+func (s *homes) since(chat string, h procmgr.Host) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	was, known := s.chats[chat]
@@ -330,7 +330,7 @@ func (s *homes) of(chat string, h procmgr.Host) home {
 		s.whole = time.Now()
 	}
 	s.chats[chat] = was
-	return was
+	return was.since
 }
 
 // A routedChat is the Manager of a chat whose machine a Router knows.
@@ -345,62 +345,60 @@ var _ procmgr.Manager = (*routedChat)(nil)
 // errNoMachine is the error of a chat for which a Router has no Host.
 var errNoMachine = xerrors.New("the chat has no machine")
 
-// home returns the chat's machine.
-func (c *routedChat) home(ctx context.Context) (home, error) {
+// A chatManager is the Manager of a chat on its machine, and since when the chat has been
+// there.
+type chatManager struct {
+	procmgr.Manager
+	since time.Time
+}
+
+// manager returns the chat's Manager on its machine.
+func (c *routedChat) manager(ctx context.Context) (m chatManager, err error) {
 	if err := cmp.Or(c.err, ctx.Err()); err != nil {
-		return home{}, err
+		return m, err
 	}
 	h, err := c.route.router.Host(ctx, c.id)
 	switch {
 	case err != nil:
-		return home{}, xerrors.Errorf("the machine of the chat cannot be told: %w", err)
+		return m, xerrors.Errorf("the machine of the chat cannot be told: %w", err)
 	case h == nil:
-		return home{}, errNoMachine
+		return m, errNoMachine
 	}
-	return c.route.homes.of(c.id, h), nil
-}
-
-// manager returns the chat's Manager on its machine.
-func (c *routedChat) manager(ctx context.Context) (procmgr.Manager, error) {
-	at, err := c.home(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return at.Chat(c.id), nil
+	return chatManager{h.Chat(c.id), c.route.homes.since(c.id, h)}, nil
 }
 
 // Start implements [procmgr.Manager]. A request that is older than the chat on this machine
 // goes there with an Age that no machine has, because the machine may know the ID.
 func (c *routedChat) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
-	return call(ctx, "start", req.ID, c.home, func(at home) (procmgr.Output, error) {
-		if check.Age(req.Age, at.since) != nil {
+	return call(ctx, "start", req.ID, c.manager, func(m chatManager) (procmgr.Output, error) {
+		if check.Age(req.Age, m.since) != nil {
 			req.Age = math.MaxInt64
 		}
-		return at.Chat(c.id).Start(ctx, req)
+		return m.Start(ctx, req)
 	})
 }
 
 func (c *routedChat) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
-	return call(ctx, "output", id, c.manager, func(m procmgr.Manager) (procmgr.Output, error) { return m.Output(ctx, id, req) })
+	return call(ctx, "output", id, c.manager, func(m chatManager) (procmgr.Output, error) { return m.Output(ctx, id, req) })
 }
 
 func (c *routedChat) List(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
-	return call(ctx, "list", "", c.manager, func(m procmgr.Manager) (procmgr.ListPage, error) { return m.List(ctx, req) })
+	return call(ctx, "list", "", c.manager, func(m chatManager) (procmgr.ListPage, error) { return m.List(ctx, req) })
 }
 
 func (c *routedChat) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
-	_, err := call(ctx, "signal", id, c.manager, func(m procmgr.Manager) (struct{}, error) { return struct{}{}, m.Signal(ctx, id, sig) })
+	_, err := call(ctx, "signal", id, c.manager, func(m chatManager) (struct{}, error) { return struct{}{}, m.Signal(ctx, id, sig) })
 	return err
 }
 
 func (c *routedChat) Describe(ctx context.Context) (procmgr.Description, error) {
-	return call(ctx, "describe", "", c.manager, func(m procmgr.Manager) (procmgr.Description, error) { return m.Describe(ctx) })
+	return call(ctx, "describe", "", c.manager, func(m chatManager) (procmgr.Description, error) { return m.Describe(ctx) })
 }
 
 func (c *routedChat) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
-	return call(ctx, "events", "", c.manager, func(m procmgr.Manager) (procmgr.EventPage, error) { return m.Events(ctx, req) })
+	return call(ctx, "events", "", c.manager, func(m chatManager) (procmgr.EventPage, error) { return m.Events(ctx, req) })
 }
 
 func (c *routedChat) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
-	return call(ctx, "input", id, c.manager, func(m procmgr.Manager) (procmgr.InputOutput, error) { return m.Input(ctx, id, req) })
+	return call(ctx, "input", id, c.manager, func(m chatManager) (procmgr.InputOutput, error) { return m.Input(ctx, id, req) })
 }

@@ -1,6 +1,7 @@
 package procroute
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -25,118 +26,88 @@ func (r *route) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.
 	return page, callerr.Wrap("events", "", err)
 }
 
-func (r *route) events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
+func (r *route) events(ctx context.Context, req procmgr.EventsRequest) (page procmgr.EventPage, err error) {
 	hosts, err := r.hosts(ctx)
 	if err != nil {
-		return procmgr.EventPage{}, err
+		return page, err
 	}
 	after, known := r.cursors.read(req.After)
-	j := &journal{hosts: hosts, after: after, timeout: r.timeout, req: req, missing: make(map[string]error)}
-	j.page.Gap = !known
+	page.Gap = !known
 	for name := range after {
 		if _, ok := hosts[name]; !ok {
-			j.page.Gap = true
+			page.Gap = true
 			delete(after, name)
 		}
 	}
-	j.ask(ctx, hosts, 0)
-	for len(j.more) > 0 && len(j.page.Events) < j.limit() {
-		j.ask(ctx, j.more, 0) // the others have not filled their shares
+	limit := cmp.Or(req.Limit, defaultLimit)
+	missing := make(map[string]error)
+	for more := hosts; len(more) > 0 && (limit < 0 || len(page.Events) < limit); {
+		each := share(limit-len(page.Events), len(more))
+		pages, late := r.askEvents(ctx, more, after, each, 0)
+		add(&page, after, pages, limit)
+		maps.Copy(missing, late)
+		more = maps.Clone(more)
+		maps.DeleteFunc(more, func(name string, _ procmgr.Host) bool { return each < 0 || len(pages[name].Events) < each })
 	}
-	if req.Wait > 0 && len(j.page.Events) == 0 && !j.page.Gap {
-		j.ask(ctx, j.present(), req.Wait)
+	if req.Wait > 0 && len(page.Events) == 0 && !page.Gap {
+		present := maps.Clone(hosts)
+		maps.DeleteFunc(present, func(name string, _ procmgr.Host) bool { return missing[name] != nil })
+		pages, late := r.askEvents(ctx, present, after, share(limit, len(present)), req.Wait)
+		add(&page, after, pages, limit)
+		maps.Copy(missing, late)
 	}
 	if err := ctx.Err(); err != nil {
 		return procmgr.EventPage{}, err
 	}
-	j.page.Next = r.cursors.write(j.after)
-	if len(hosts) > 0 && j.unsupported() {
+	if len(hosts) > 0 && unsupported(hosts, missing) {
 		return procmgr.EventPage{}, errNoneTells
 	}
-	return j.page, partial(j.missing)
+	page.Next = r.cursors.write(after)
+	return page, partial(missing)
 }
 
-// A journal is a page of the events of many machines, while it is written.
-type journal struct {
-	hosts   map[string]procmgr.Host
-	after   map[string]string // of each machine, behind the events in page
-	timeout time.Duration
-	req     procmgr.EventsRequest
-	page    procmgr.EventPage
-	missing map[string]error
-	more    map[string]procmgr.Host // have filled their share of the page
+// defaultLimit is how many events a page has at most if the request names no limit.
+const defaultLimit = 100
+
+// share returns how many events one of some machines may tell if there is room for so many;
+// a negative number is no limit.
+func share(room, machines int) int {
+	if room < 0 {
+		return -1
+	}
+	return max(room/max(machines, 1), 1)
 }
 
-// ask asks machines for their events. With a wait, it returns once one of them
-// has some.
-func (j *journal) ask(ctx context.Context, hosts map[string]procmgr.Host, wait time.Duration) {
-	timeout := j.timeout
+// askEvents asks machines for their events. With a wait, it returns once one of them has
+// some.
+func (r *route) askEvents(ctx context.Context, hosts map[string]procmgr.Host, after map[string]string, limit int, wait time.Duration) (pages map[string]procmgr.EventPage, missing map[string]error) {
+	timeout := r.timeout
 	if timeout > 0 {
 		timeout += wait
 	}
-	after := maps.Clone(j.after) // a machine that is late still reads it
-	limit := j.share(len(hosts))
-	pages, missing := askAll(ctx, hosts, timeout, func(ctx context.Context, name string, h procmgr.Host) (procmgr.EventPage, error) {
+	after = maps.Clone(after) // a machine that is late still reads it
+	return askAll(ctx, hosts, timeout, func(ctx context.Context, name string, h procmgr.Host) (procmgr.EventPage, error) {
 		return h.Events(ctx, procmgr.EventsRequest{After: after[name], Wait: wait, Limit: limit})
 	}, func(p procmgr.EventPage) bool {
 		return wait > 0 && (len(p.Events) > 0 || p.Gap)
 	})
-	maps.Copy(j.missing, missing)
-	j.more = make(map[string]procmgr.Host)
-	for name, p := range pages {
-		if limit > 0 && len(p.Events) >= limit {
-			j.more[name] = hosts[name]
-		}
-	}
-	j.add(pages)
 }
 
-// present returns the machines that have answered so far.
-func (j *journal) present() map[string]procmgr.Host {
-	present := make(map[string]procmgr.Host, len(j.hosts))
-	for name, h := range j.hosts {
-		if j.missing[name] == nil {
-			present[name] = h
-		}
-	}
-	return present
-}
-
-// share returns how many events one of some machines may tell.
-func (j *journal) share(machines int) int {
-	if limit := j.limit(); limit > 0 {
-		return max((limit-len(j.page.Events))/max(machines, 1), 1)
-	}
-	return -1
-}
-
-// limit returns how many events the page may have; negative: no limit.
-func (j *journal) limit() int {
-	if j.req.Limit == 0 {
-		return 100
-	}
-	return j.req.Limit
-}
-
-// add puts the machines' pages together. If they have too many events, some of
+// add adds the machines' pages to a page. If they have too many, some of
 // these pages wait for the next request, and none is cut.
-func (j *journal) add(pages map[string]procmgr.EventPage) {
-	names := slices.Collect(maps.Keys(pages))
-	slices.SortFunc(names, func(a, b string) int {
-		return first(pages[a]).Compare(first(pages[b]))
-	})
-	for _, name := range names {
+func add(page *procmgr.EventPage, after map[string]string, pages map[string]procmgr.EventPage, limit int) {
+	for _, name := range slices.SortedFunc(maps.Keys(pages), func(a, b string) int { return first(pages[a]).Compare(first(pages[b])) }) {
 		p := pages[name]
-		if limit := j.limit(); limit > 0 && len(p.Events) > 0 && len(j.page.Events)+len(p.Events) > limit && len(j.page.Events) > 0 {
+		if limit > 0 && len(page.Events) > 0 && len(p.Events) > 0 && len(page.Events)+len(p.Events) > limit {
 			continue
 		}
-		j.page.Events = append(j.page.Events, p.Events...)
-		j.page.Gap = j.page.Gap || p.Gap
+		page.Events = append(page.Events, p.Events...)
+		page.Gap = page.Gap || p.Gap
 		if p.Next != "" {
-			j.after[name] = p.Next
+			after[name] = p.Next
 		}
 	}
-	slices.SortStableFunc(j.page.Events, func(a, b procmgr.Event) int { return a.At.Compare(b.At) })
+	slices.SortStableFunc(page.Events, func(a, b procmgr.Event) int { return a.At.Compare(b.At) })
 }
 
 // first returns the time of a page's first event.
@@ -148,13 +119,13 @@ func first(p procmgr.EventPage) time.Time {
 }
 
 // unsupported reports whether no machine knows events.
-func (j *journal) unsupported() bool {
-	for _, err := range j.missing {
+func unsupported(hosts map[string]procmgr.Host, missing map[string]error) bool {
+	for _, err := range missing {
 		if !errors.Is(err, errors.ErrUnsupported) {
 			return false
 		}
 	}
-	return len(j.missing) == len(j.hosts)
+	return len(missing) == len(hosts)
 }
 
 const (
