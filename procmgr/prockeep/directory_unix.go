@@ -7,16 +7,12 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"syscall"
 
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
 )
-
-// nameLock is the file that a program has locked while it opens the directory.
-const nameLock = "lock"
 
 // maxDirectory is the length of the longest path of a directory in which there can be a
 // socket.
@@ -60,21 +56,21 @@ func makeDir(dir string) error {
 
 // lockDir makes the directory, and waits for its lock, which lasts until the file is closed.
 func lockDir(ctx context.Context, dir string) (*os.File, error) {
-	for path := filepath.Join(dir, nameLock); ; pause(ctx) {
+	for ; ; pause(ctx) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		if err := makeDir(dir); err != nil {
 			return nil, err
 		}
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		f, err := os.Open(dir)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // the directory was removed just now
 		}
 		if err != nil {
 			return nil, xerrors.Errorf("the directory cannot be locked: %w", err)
 		}
-		if own, err := f.Stat(); err == nil && lockExclusive(f) && isAt(path, own) {
+		if own, err := f.Stat(); err == nil && lockExclusive(f) && isAt(dir+"/.", own) {
 			return f, nil
 		}
 		f.Close()
