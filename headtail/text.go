@@ -91,7 +91,7 @@ type Cut struct {
 // Cuts fall between runes, and no two markers stand side by side.
 func (s Snapshot) Text(l Limits) (string, *Truncation) {
 	w := writer{at: s.From}
-	limit, line := l.resolve()
+	limit, line := l.Resolve()
 	front, back, gap := s.Head, s.Tail, max(s.Gap, 0)
 	original := int64(len(front)) + gap + int64(len(back))
 	if gap == 0 && len(back) > 0 {
@@ -163,8 +163,9 @@ func (s Snapshot) Text(l Limits) (string, *Truncation) {
 	return w.truncated(original)
 }
 
-// resolve returns the limits, with each default filled in.
-func (l Limits) resolve() (limit, line int) {
+// Resolve returns the limits, with each default filled in and [math.MaxInt] for
+// no limit.
+func (l Limits) Resolve() (limit, line int) {
 	limit, line = l.Bytes, l.Line
 	switch {
 	case limit == 0:

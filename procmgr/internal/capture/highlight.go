@@ -50,12 +50,8 @@ func (s *Stream) highlightedWithin(p Page, limit headtail.Limits, room int, fail
 	}
 	without := func(taken int) Page {
 		less := limit
-		if less.Bytes == 0 {
-			less.Bytes = headtail.DefaultTextLimit
-		}
-		if less.Bytes > 0 {
-			less.Bytes = max(less.Bytes-taken, 1)
-		}
+		most, _ := limit.Resolve()
+		less.Bytes = max(most-taken, 1)
 		return p.within(less)
 	}
 	found, unscanned = s.highlightsWithin(without(room), room, failed, most)

@@ -2,7 +2,6 @@ package capture
 
 import (
 	"hash/maphash"
-	"math"
 	"strings"
 	"unicode/utf8"
 
@@ -49,7 +48,8 @@ func (s *Stream) Read(from int64, limit headtail.Limits, m *Matcher) Page {
 	next := snap.Total
 	if snap.Gap > 0 && s.log != nil {
 		s.awaitLog()
-		s.log.fill(&snap, limit.Bytes)
+		most, _ := limit.Resolve()
+		s.log.fill(&snap, int64(most))
 	}
 	if len(pending) > 0 {
 		// The newest line can be seen, but has no offset yet.
@@ -100,16 +100,9 @@ func (s *Stream) snapshot(from int64, m *Matcher) (snap headtail.Snapshot, pendi
 	return snap, pending, matched
 }
 
-// fill adds to a snapshot the part of its gap that a text of limit bytes can
+// fill adds to a snapshot the part of its gap that a text of want bytes can
 // show: as much from the beginning of the gap and from its end.
-func (g *logFile) fill(s *headtail.Snapshot, limit int) {
-	want := int64(limit)
-	switch {
-	case limit == 0:
-		want = headtail.DefaultTextLimit
-	case limit < 0:
-		want = math.MaxInt64
-	}
+func (g *logFile) fill(s *headtail.Snapshot, want int64) {
 	from := s.From + int64(len(s.Head))
 	if n := min(s.Gap, want-int64(len(s.Head))); n > 0 {
 		p := g.read(from, n)
