@@ -29,7 +29,6 @@ package linediff
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,8 +60,8 @@ type Changes struct {
 	// Text has the hunks as diff -U2 writes them, without the two lines that name
 	// the files. Every line of an output is behind a blank, a + or a -. So a line
 	// that begins with none of these, nor with the @@ of a hunk, is of this
-	// package: it says that the order of the lines differs, or that the limit
-	// leaves something out.
+	// package: it says that the order of the lines differs. If all of it does not
+	// fit the limit, Text is empty.
 	Text string
 }
 
@@ -106,7 +105,8 @@ func Find(before, after Output, limit headtail.Limits) (c Changes, ok bool) {
 		c.Same = true
 		return c, true
 	}
-	w := newWriter(limit)
+	most, line := limit.Resolve()
+	w := &writer{most: line}
 	// The lines that were trimmed are in both.
 	all := 2*c.Lines + linesA - linesB
 	if s := f.apart(); 2*(c.Added+c.Removed) > all && len(s.added)+len(s.removed) < c.Added+c.Removed {
@@ -115,7 +115,9 @@ func Find(before, after Output, limit headtail.Limits) (c Changes, ok bool) {
 	} else {
 		f.hunks(w)
 	}
-	c.Text = w.end()
+	if w.Len() <= most {
+		c.Text = w.String()
+	}
 	return c, true
 }
 
@@ -179,40 +181,19 @@ type finder struct {
 	times         int      // how many of Pairs differ in a time
 }
 
-// chunk is how many bytes are compared at a time.
-const chunk = 4 << 10
-
 // commonPrefix returns how many bytes two texts have in common at their
 // beginnings.
-func commonPrefix(a, b string) int {
-	most := min(len(a), len(b))
-	n := 0
-	for n < most {
-		end := min(n+chunk, most)
-		if a[n:end] == b[n:end] {
-			n = end
-			continue
-		}
-		for a[n] == b[n] {
-			n++
-		}
-		break
+func commonPrefix(a, b string) (n int) {
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
 	}
 	return n
 }
 
 // commonSuffix does the same for their ends.
-func commonSuffix(a, b string) int {
-	n := 0
-	for most := min(len(a), len(b)); n < most; {
-		size := min(chunk, most-n)
-		if endA, endB := a[len(a)-n-size:len(a)-n], b[len(b)-n-size:len(b)-n]; endA != endB {
-			for i := size; endA[i-1] == endB[i-1]; i-- {
-				n++
-			}
-			break
-		}
-		n += size
+func commonSuffix(a, b string) (n int) {
+	for n < len(a) && n < len(b) && a[len(a)-1-n] == b[len(b)-1-n] {
+		n++
 	}
 	return n
 }
@@ -371,49 +352,36 @@ func (f *finder) hunks(w *writer) {
 		for end < len(all) && all[end].a0-all[end-1].a1 <= 2*context {
 			end++
 		}
-		if !f.hunk(w, all[begin:end]) {
-			for _, b := range all[end:] {
-				w.left += b.a1 - b.a0 + b.b1 - b.b0
-			}
-			return
-		}
+		f.hunk(w, all[begin:end])
 		begin = end
 	}
 }
 
-// hunk writes changes that are close together. It reports whether they fit. If not, it
-// counts the changed lines that it leaves out.
-func (f *finder) hunk(w *writer, all []block) bool {
+// hunk writes changes that are close together.
+func (f *finder) hunk(w *writer, all []block) {
 	first, last := all[0], all[len(all)-1]
 	lead := min(context, first.a0)
 	tail := min(context, len(f.before)-last.a1)
 	a0, b0 := first.a0-lead, first.b0-lead
-	fits := w.put(fmt.Sprintf("@@ -%s +%s @@\n", f.span(a0, last.a1+tail), f.span(b0, last.b1+tail)))
+	fmt.Fprintf(&w.Builder, "@@ -%s +%s @@\n", f.span(a0, last.a1+tail), f.span(b0, last.b1+tail))
 	// What is the same is shown as it is now.
-	for i := range lead {
-		fits = fits && w.line(' ', f.after[b0+i], 0)
-	}
-	for i, b := range all {
-		if i > 0 {
-			for j := all[i-1].b1; j < b.b0; j++ {
-				fits = fits && w.line(' ', f.after[j], 0)
-			}
+	at := b0
+	same := func(to int) {
+		for ; at < to; at++ {
+			w.line(' ', f.after[at], 0)
 		}
+	}
+	for _, b := range all {
+		same(b.b0)
 		for j, line := range f.before[b.a0:b.a1] {
-			if fits = fits && w.line('-', line, apartAt(line, f.after[b.b0:b.b1], j)); !fits {
-				w.left++
-			}
+			w.line('-', line, apartAt(line, f.after[b.b0:b.b1], j))
 		}
 		for j, line := range f.after[b.b0:b.b1] {
-			if fits = fits && w.line('+', line, apartAt(line, f.before[b.a0:b.a1], j)); !fits {
-				w.left++
-			}
+			w.line('+', line, apartAt(line, f.before[b.a0:b.a1], j))
 		}
+		at = b.b1
 	}
-	for i := range tail {
-		fits = fits && w.line(' ', f.after[last.b1+i], 0)
-	}
-	return fits
+	same(last.b1 + tail)
 }
 
 // span writes a range of lines as the header of a hunk does.
@@ -439,70 +407,31 @@ func apartAt(line string, others []string, i int) int {
 
 // set writes the lines that only one of the outputs has.
 func (f *finder) set(w *writer, d difference) {
-	fits := w.put("(The order of the lines differs. They are compared as a set: only lines that are more or fewer than before follow.)\n")
-	only := func(sign byte, lines []string, at []int32) {
-		for _, i := range at {
-			if fits = fits && w.line(sign, lines[i], 0); !fits {
-				w.left++
-			}
-		}
+	w.WriteString("(The order of the lines differs. They are compared as a set: only lines that are more or fewer than before follow.)\n")
+	for _, i := range d.removed {
+		w.line('-', f.before[i], 0)
 	}
-	only('-', f.before, d.removed)
-	only('+', f.after, d.added)
+	for _, i := range d.added {
+		w.line('+', f.after[i], 0)
+	}
 }
 
-// A writer writes the text of changes within a limit.
+// A writer writes the text of changes.
 type writer struct {
-	b          strings.Builder
-	room, most int // bytes that the text may still take, and that one line may
-	left       int // how many lines that differ were left out
-}
-
-// leftRoom is more than the line takes that says what was left out.
-const leftRoom = 64
-
-// minLine is the shortest length that a line is cut to, as in package headtail.
-const minLine = 64
-
-func newWriter(limit headtail.Limits) *writer {
-	w := &writer{room: limit.Bytes, most: limit.Line}
-	switch {
-	case limit.Bytes == 0:
-		w.room = headtail.DefaultTextLimit
-	case limit.Bytes < 0:
-		w.room = math.MaxInt
-	}
-	w.room = max(w.room-leftRoom, 0)
-	switch {
-	case limit.Line == 0:
-		w.most = headtail.DefaultLineLimit
-	case limit.Line < 0:
-		w.most = math.MaxInt
-	}
-	w.most = max(w.most, minLine)
-	return w
-}
-
-// put writes a text if it fits.
-func (w *writer) put(text string) bool {
-	if len(text) > w.room {
-		w.room = 0 // what follows does not fit either
-		return false
-	}
-	w.room -= len(text)
-	w.b.WriteString(text)
-	return true
+	strings.Builder
+	most int // bytes of a line
 }
 
 // line writes a line of an output as valid UTF-8. If it is too long, the part
 // around an offset stays.
-func (w *writer) line(sign byte, line string, at int) bool {
+func (w *writer) line(sign byte, line string, at int) {
 	text, ended := strings.CutSuffix(line, "\n")
-	end := "\n"
+	w.WriteByte(sign)
+	w.WriteString(clip(text, at, w.most))
+	w.WriteByte('\n')
 	if !ended {
-		end = "\n\\ No newline at end of file\n"
+		w.WriteString("\\ No newline at end of file\n")
 	}
-	return w.put(string(sign) + clip(text, at, w.most) + end)
 }
 
 // clip returns a text as valid UTF-8: if it has over most bytes, the part around an
@@ -532,12 +461,4 @@ func clip(text string, at, most int) string {
 		return text
 	}
 	return strings.Map(func(r rune) rune { return r }, text)
-}
-
-// end returns the text.
-func (w *writer) end() string {
-	if w.left > 0 && w.b.Len() > 0 {
-		fmt.Fprintf(&w.b, "(%d lines that differ are left out)\n", w.left)
-	}
-	return w.b.String()
 }
