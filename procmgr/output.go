@@ -183,9 +183,9 @@ type Changes struct {
 	// Text has the changes as hunks with two lines of context, as diff -U2 writes
 	// them, without the names of files. It is valid UTF-8, and empty if it does not fit
 	// OutputRequest.Limit; of a line that does not, it has the part around the change,
-	// with … for the rest. If more than half of the lines differ in order and fewer as
-	// a set, as with tests that run side by side, it has only the lines that are more
-	// or fewer than before.
+	// with … for the rest. If more than half of the lines or 1024 differ in order, and
+	// fewer as a set, as with tests that run side by side, it has only the lines that
+	// are more or fewer than before.
 	//
 	// A line of an output stands behind a blank, a + or a -. So a program can print
 	// no line that looks like the @@ of a hunk, nor like the ( with which the line

@@ -80,10 +80,6 @@ var arrows = []arrow{
 		why:   "a policy is for any program that starts children, however it starts them",
 	},
 	{
-		dir: "internal/linematch",
-		why: "two outputs are compared in one way; it knows no line but by what it is equal to",
-	},
-	{
 		dir: "procmgr/internal/sentinel",
 		why: "the packages below procmgr share its errors, and share nothing else with it",
 	},
@@ -119,7 +115,7 @@ var arrows = []arrow{
 	},
 	{
 		dir:    "procmgr/internal/linediff",
-		module: []string{"headtail", "internal/linematch"},
+		module: []string{"headtail"},
 		tests:  []string{"internal/testenv"},
 		why:    "it compares two texts, and knows neither processes nor where their output is kept",
 	},

@@ -36,7 +36,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolproc/toolproc/headtail"
-	"github.com/toolproc/toolproc/internal/linematch"
 )
 
 // An Output is the output of a process, and when that ran.
@@ -72,8 +71,9 @@ const (
 	// the bytes that are equal at their beginnings and at their ends.
 	maxBytes = 1 << 20
 	maxLines = 20_000
-	// maxSteps bounds the search for the lines that belong together.
-	maxSteps = 1 << 26
+	// maxEdits is how many lines may be added and removed. Far fewer than that are in a
+	// text that a model reads.
+	maxEdits = 1024
 )
 
 // Find compares an output with an earlier one. ok is false if there is too much to
@@ -92,15 +92,12 @@ func Find(before, after Output, limit headtail.Limits) (c Changes, ok bool) {
 	}
 	f := finder{
 		comparison: compareTimes(before, after),
-		Matcher:    linematch.Matcher{Most: maxSteps},
 		before:     split(a), after: split(b),
 		first: strings.Count(before.Text[:front], "\n") + 1,
 	}
-	if !f.compare() {
-		return Changes{}, false
-	}
+	inOrder := f.compare()
 	c.Times = f.times
-	c.Added, c.Removed = linesB-len(f.Pairs), linesA-len(f.Pairs)
+	c.Added, c.Removed = linesB-len(f.pairs), linesA-len(f.pairs)
 	if c.Added+c.Removed == 0 {
 		c.Same = true
 		return c, true
@@ -109,10 +106,13 @@ func Find(before, after Output, limit headtail.Limits) (c Changes, ok bool) {
 	w := &writer{most: line}
 	// The lines that were trimmed are in both.
 	all := 2*c.Lines + linesA - linesB
-	if s := f.apart(); 2*(c.Added+c.Removed) > all && len(s.added)+len(s.removed) < c.Added+c.Removed {
+	switch s := f.apart(); {
+	case !inOrder && len(s.added)+len(s.removed) > maxEdits:
+		return Changes{}, false
+	case !inOrder, 2*(c.Added+c.Removed) > all && len(s.added)+len(s.removed) < c.Added+c.Removed:
 		c.Added, c.Removed, c.Times = len(s.added), len(s.removed), s.times
 		f.set(w, s)
-	} else {
+	default:
 		f.hunks(w)
 	}
 	if w.Len() <= most {
@@ -173,12 +173,12 @@ func lastLine(text string) string {
 // A finder compares two outputs.
 type finder struct {
 	comparison
-	linematch.Matcher
 	before, after []string // the lines that are compared
 	first         int      // the number of the first one in both, from 1 on
 	idsA, idsB    []int32  // of these lines: the same for lines that may be the same
 	kinds         int      // how many ids there are
-	times         int      // how many of Pairs differ in a time
+	pairs         []pair   // the lines that belong together, in order
+	times         int      // how many of pairs differ in a time
 }
 
 // commonPrefix returns how many bytes two texts have in common at their
@@ -198,8 +198,8 @@ func commonSuffix(a, b string) (n int) {
 	return n
 }
 
-// compare finds the lines that belong together. It reports whether the steps have
-// sufficed.
+// compare finds the lines that belong together. It reports false, and finds none, if
+// more than maxEdits lines of both are not in order.
 func (f *finder) compare() bool {
 	if f.oneByOne() {
 		return true
@@ -223,11 +223,13 @@ func (f *finder) compare() bool {
 	}
 	a, atA := common(f.idsA, inB)
 	b, atB := common(f.idsB, inA)
-	if f.Match(a, b, atA, atB); f.Late {
-		return false
+	pairs, ok := match(a, b)
+	for _, p := range pairs {
+		if i, j := atA[p.a], atB[p.b]; f.same(i, j) {
+			f.pairs = append(f.pairs, pair{i, j})
+		}
 	}
-	f.Pairs = slices.DeleteFunc(f.Pairs, func(p [2]int32) bool { return !f.same(p[0], p[1]) })
-	return true
+	return ok
 }
 
 // oneByOne pairs the lines in their order, if all of them are the same.
@@ -237,10 +239,10 @@ func (f *finder) oneByOne() bool {
 	}
 	for i := range int32(len(f.before)) {
 		if !f.same(i, i) {
-			f.Pairs, f.times = nil, 0
+			f.pairs, f.times = nil, 0
 			return false
 		}
-		f.Pairs = append(f.Pairs, [2]int32{i, i})
+		f.pairs = append(f.pairs, pair{i, i})
 	}
 	return true
 }
@@ -336,9 +338,9 @@ func (f *finder) blocks() (all []block) {
 			all = append(all, block{a, toA, b, toB})
 		}
 	}
-	for _, p := range f.Pairs {
-		gap(int(p[0]), int(p[1]))
-		a, b = int(p[0])+1, int(p[1])+1
+	for _, p := range f.pairs {
+		gap(int(p.a), int(p.b))
+		a, b = int(p.a)+1, int(p.b)+1
 	}
 	gap(len(f.before), len(f.after))
 	return all

@@ -3,6 +3,7 @@ package linediff_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -123,6 +124,10 @@ func TestBounds(t *testing.T) {
 		return b.String()
 	}
 	much := strings.Join(numbered(500_000), "")
+	lines := numbered(5000)
+	many := strings.Join(lines, "")
+	slices.Reverse(lines)
+	back := strings.Join(lines, "")
 	for _, tt := range []struct {
 		name, before, after string
 		ok                  bool
@@ -135,8 +140,9 @@ func TestBounds(t *testing.T) {
 		{"much that is equal", much, much[:len(much)/2] + "x\n" + much[len(much)/2:], true},
 		{"much that is equal before", much, much + "x\n", true},
 		{"much that is equal behind", "x\n" + much, "y\n" + much, true},
-		{"two kinds", few(1, 2), few(2, 2), true},
-		{"5000 kinds", few(1, 5000), few(2, 5000), true},
+		{"another order", few(1, 2), few(2, 2), true}, // 1024 edits don't suffice, as a set a few hundred do
+		{"another order, and too many other lines", few(1, 5000), few(2, 5000), false},
+		{"another order of too many lines", "a\n" + many + "b\n", "b\n" + back + "a\n", true},
 	} {
 		began := time.Now()
 		_, ok := linediff.Find(linediff.Output{Text: tt.before}, linediff.Output{Text: tt.after}, headtail.Limits{})

@@ -371,6 +371,22 @@ func TestRandom(t *testing.T) {
 	random(t, 3000)
 }
 
+// Texts of few kinds of lines have many longest common sequences.
+func TestRandomOrder(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		kinds := 1 + r.IntN(8)
+		text := func() (text string) {
+			for range r.IntN(20) {
+				text += string(rune('a'+r.IntN(kinds))) + "\n"
+			}
+			return text
+		}
+		check(t, text(), text())
+	}
+}
+
 func TestHeldRandom(t *testing.T) {
 	testenv.Held(t)
 	random(t, testenv.Rounds(10_000, 100_000))
