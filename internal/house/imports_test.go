@@ -136,7 +136,7 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "procmgr/internal/capture",
-		module:  []string{"headtail", "headtail/plaintext", "procmgr/internal/charset", "procmgr/internal/owndir", "procmgr/internal/redact", "procmgr/internal/sentinel"},
+		module:  []string{"headtail", "headtail/plaintext", "procmgr/internal/charset", "procmgr/internal/linediff", "procmgr/internal/owndir", "procmgr/internal/redact", "procmgr/internal/sentinel"},
 		outside: []string{xerrors},
 		tests:   []string{"procmgr/internal/leftover", "procmgr/internal/randre", "internal/testenv"},
 		why:     "it keeps output and knows no process: to change how output is kept, nobody has to read about systems",

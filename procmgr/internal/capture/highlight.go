@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr/internal/linediff"
 )
 
 // A Highlight is a line that tells of trouble, in a part of the output that a
@@ -244,7 +245,7 @@ func (s *scan) lines(f *finding) (lines []string) {
 			}
 			hit = 0
 		}
-		if lines = append(lines, QuoteAround(line, min(max(hit-1, 0), len(line)), maxQuote)); len(lines) > maxFollowing {
+		if lines = append(lines, linediff.Excerpt(line, min(max(hit-1, 0), len(line)), maxQuote)); len(lines) > maxFollowing {
 			break
 		}
 	}

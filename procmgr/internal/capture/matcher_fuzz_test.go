@@ -14,6 +14,7 @@ import (
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
+	"github.com/toolproc/toolproc/procmgr/internal/linediff"
 	"github.com/toolproc/toolproc/procmgr/internal/randre"
 )
 
@@ -45,7 +46,7 @@ func untilMatches(re *regexp.Regexp, from int64, pieces ...piece) (v verdict) {
 			unwritten := i == len(lines)-1 && len(whole) == 0
 			if !unwritten && re.Match(line) {
 				v.matched, v.at = true, at
-				v.line = capture.QuoteAround(line, re.FindIndex(line)[0], 300)
+				v.line = linediff.Excerpt(line, re.FindIndex(line)[0], 300)
 				return v
 			}
 			v.unsearched += int64(max(len(whole)-4096, 0))

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr/internal/linediff"
 )
 
 // A Page is the content of a stream from an offset on, as far as it fits a
@@ -70,12 +71,12 @@ func liveBytes(snap headtail.Snapshot, n int, text string) int {
 	if len(live) > n {
 		before, live = live[:len(live)-n], live[len(live)-n:]
 	}
-	shown := validText(live)
+	shown := linediff.Valid(live)
 	if strings.HasSuffix(text, shown) {
 		return len(shown)
 	}
 	// The text leaves out some of the live part.
-	if front := validText(before); snap.Gap == 0 && strings.HasPrefix(text, front) {
+	if front := linediff.Valid(before); snap.Gap == 0 && strings.HasPrefix(text, front) {
 		return len(text) - len(front)
 	}
 	same := 0

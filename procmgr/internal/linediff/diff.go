@@ -33,7 +33,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/toolproc/toolproc/headtail"
 )
@@ -429,38 +428,9 @@ type writer struct {
 func (w *writer) line(sign byte, line string, at int) {
 	text, ended := strings.CutSuffix(line, "\n")
 	w.WriteByte(sign)
-	w.WriteString(clip(text, at, w.most))
+	w.WriteString(Excerpt([]byte(text), at, w.most))
 	w.WriteByte('\n')
 	if !ended {
 		w.WriteString("\\ No newline at end of file\n")
 	}
-}
-
-// clip returns a text as valid UTF-8: if it has over most bytes, the part around an
-// offset.
-func clip(text string, at, most int) string {
-	const mark = "…"
-	if len(text) > most {
-		room := most - 2*len(mark)
-		from := min(max(at-room/3, 0), len(text)-room)
-		for from > 0 && from < len(text) && !utf8.RuneStart(text[from]) {
-			from++
-		}
-		to := min(from+room, len(text))
-		for to > from && to < len(text) && !utf8.RuneStart(text[to]) {
-			to--
-		}
-		before, behind := "", ""
-		if from > 0 {
-			before = mark
-		}
-		if to < len(text) {
-			behind = mark
-		}
-		text = before + text[from:to] + behind
-	}
-	if utf8.ValidString(text) {
-		return text
-	}
-	return strings.Map(func(r rune) rune { return r }, text)
 }
