@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -18,9 +17,6 @@ import (
 // TestMain fails the run if the tests leave goroutines, children or descriptors
 // behind.
 func TestMain(m *testing.M) { os.Exit(leftover.Run(m, "procmgr/internal/capture")) }
-
-// long is more than anything takes on a busy machine.
-const long = time.Minute
 
 // newStream returns a stream with an owner of its own.
 func newStream(opts capture.Options) *capture.Stream {

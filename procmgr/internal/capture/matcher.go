@@ -2,7 +2,6 @@ package capture
 
 import (
 	"bytes"
-	"math"
 
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr/internal/linediff"
@@ -18,7 +17,7 @@ const (
 // arrives. matched is closed at the first match.
 //
 // One goroutine at a time searches with it: the one that joins it to a stream,
-// then the stream's writer or its search, and the one that takes it back.
+// then the stream's writer, and the one that takes it back.
 type Matcher struct {
 	expression // re is nil for the pattern ".", which any new output matches
 
@@ -35,9 +34,7 @@ type Matcher struct {
 	quote   int    // at most this many bytes of the line are in found
 	matched chan struct{}
 
-	// ahead is how many texts that were put aside are still to be searched for
-	// the pattern. The stream's mu guards it.
-	ahead int
+	busy bool // the stream's writer searches with it; the stream's mu guards it
 }
 
 // NewMatcher compiles a pattern. It returns nil for an empty pattern.
@@ -79,9 +76,9 @@ func (m *Matcher) Matched() <-chan struct{} {
 
 // A Mark is the end of a stream at one moment.
 type Mark struct {
-	Offset int64  `json:"offset,omitempty"` // at which a snapshot ended
-	Total  int64  `json:"total,omitempty"`  // bytes of the stream
-	Live   []byte `json:"live,omitempty"`   // the text that was held back behind them
+	Offset int64  // at which a snapshot ended
+	Total  int64  // bytes of the stream
+	Live   []byte // the text that was held back behind them
 }
 
 // shows reports whether a text that is held back at an offset was there already
@@ -92,14 +89,14 @@ func (k *Mark) shows(at int64, pending []byte) bool {
 
 // begin feeds the text that the window has already. A line ends at a gap.
 func (m *Matcher) begin(s headtail.Snapshot) {
-	m.feed(s.Head, math.MaxInt)
+	m.feed(s.Head)
 	if s.Gap > 0 && !m.done {
 		m.line = m.line[:0] // the text before a gap and the text after it are not one line
 		m.at += s.Gap
 		m.start = m.at
 		m.skipped += s.Gap
 	}
-	m.feed(s.Tail, math.MaxInt)
+	m.feed(s.Tail)
 }
 
 // over reports whether the search has ended with a match. Any goroutine may
@@ -113,28 +110,20 @@ func (m *Matcher) over() bool {
 	}
 }
 
-// feed takes the next bytes of the stream. It stops once it has tried the pattern
-// itself on about most bytes, which only lines with a literal count towards. It returns
-// the number of bytes taken.
-func (m *Matcher) feed(p []byte, most int) (taken int) {
-	for taken < len(p) && !m.done && m.re != nil {
-		if most <= 0 {
-			return taken
-		}
-		lines := 0
+// feed takes the next bytes of the stream.
+func (m *Matcher) feed(p []byte) {
+	for len(p) > 0 && !m.done && m.re != nil {
+		n := 0
 		if m.at == m.start { // no line has begun
-			lines = shortLines(p[taken:])
+			n = shortLines(p)
 		}
-		var n, tried int
-		if lines > 0 {
-			n, tried = m.feedLines(p[taken:taken+lines], most)
+		if n > 0 {
+			m.feedLines(p[:n])
 		} else {
-			n, tried = m.feedPart(p[taken:])
+			n = m.feedPart(p)
 		}
-		taken += n
-		most -= tried
+		p = p[n:]
 	}
-	return len(p)
 }
 
 // shortLines returns the length of the whole lines at the beginning of p, up to
@@ -150,53 +139,45 @@ func shortLines(p []byte) (n int) {
 	}
 }
 
-// feedLines takes whole lines, none of them longer than maxLine. It stops when it
-// has tried about most bytes. It returns how many bytes it has taken, and how many
-// it has tried.
-func (m *Matcher) feedLines(p []byte, most int) (taken, tried int) {
+// feedLines takes whole lines, none of them longer than maxLine.
+func (m *Matcher) feedLines(p []byte) {
 	finder := m.literals.in(p)
 	defer finders.Put(finder)
-	for taken < len(p) && tried < most {
-		at := finder.next(taken)
-		if at < 0 {
-			taken = len(p)
+	for at := 0; at < len(p); {
+		hit := finder.next(at)
+		if hit < 0 {
 			break
 		}
-		taken += bytes.LastIndexByte(p[taken:at], '\n') + 1
-		line, _, _ := bytes.Cut(p[taken:], []byte{'\n'})
-		if m.matches(line, m.at+int64(taken)) {
-			break
+		at += bytes.LastIndexByte(p[at:hit], '\n') + 1
+		line, _, _ := bytes.Cut(p[at:], []byte{'\n'})
+		if m.matches(line, m.at+int64(at)) {
+			return
 		}
-		taken += len(line) + 1
-		tried += len(line) + 1
+		at += len(line) + 1
 	}
-	m.at += int64(taken)
+	m.at += int64(len(p))
 	m.start = m.at
-	return taken, tried
 }
 
 // feedPart takes the rest of a line, or as much of it as there is. It returns
-// how many bytes that is, and how many bytes it has tried.
-func (m *Matcher) feedPart(p []byte) (taken, tried int) {
+// how many bytes that is.
+func (m *Matcher) feedPart(p []byte) int {
 	part, rest, ended := bytes.Cut(p, []byte{'\n'})
 	first := part[:min(len(part), maxLine-len(m.line))]
 	if len(m.line) < maxLine { // or the pattern has been tried on all that counts
 		m.line = append(m.line, first...)
-		if m.mayMatch(m.line) {
-			tried = len(m.line)
-			if m.matches(m.line, m.start) {
-				return len(p), tried
-			}
+		if m.mayMatch(m.line) && m.matches(m.line, m.start) {
+			return len(p)
 		}
 	}
-	taken = len(p) - len(rest)
+	taken := len(p) - len(rest)
 	m.skipped += int64(len(part) - len(first))
 	m.at += int64(taken)
 	if ended {
 		m.line = m.line[:0]
 		m.start = m.at
 	}
-	return taken, tried
+	return taken
 }
 
 // mayMatch reports false if the pattern certainly doesn't match a line.

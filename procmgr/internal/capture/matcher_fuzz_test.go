@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -59,8 +58,7 @@ func untilMatches(re *regexp.Regexp, from int64, pieces ...piece) (v verdict) {
 // checkUntil writes a stream in pieces. After some of them it watches the
 // stream from an offset on. It compares each answer with the oracle's.
 //
-// Each piece has a multiple of unit bytes, so that a large unit makes pieces
-// that are searched later.
+// Each piece has a multiple of unit bytes.
 func checkUntil(t *testing.T, stream, cuts []byte, unit int, pattern string, head, tail int, from int64, before int) {
 	re, err := regexp.Compile(pattern)
 	if err != nil || pattern == "" || pattern == "." {
@@ -97,13 +95,6 @@ func checkUntil(t *testing.T, stream, cuts []byte, unit int, pattern string, hea
 	check := func() {
 		if !want.matched {
 			want = untilMatches(re, kept.at, kept, text)
-		}
-		if want.matched { // much text is searched a moment later
-			select {
-			case <-m.Matched():
-				return
-			case <-time.After(long):
-			}
 		}
 		require.Equal(t, want.matched, matched(m), "%q in %q and %q", pattern, kept.text, text.text)
 	}

@@ -94,7 +94,7 @@ func (s *Stream) snapshot(from int64, m *Matcher) (snap headtail.Snapshot, pendi
 	defer s.mu.Unlock()
 	snap, pending = s.buf.Snapshot(from), s.pending()
 	if m != nil {
-		s.search.leave(m)
+		s.leave(m)
 		m.look(func() int64 { return snap.Total }, pending)
 		matched = m.done
 	}

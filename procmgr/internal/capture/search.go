@@ -2,142 +2,52 @@ package capture
 
 import (
 	"context"
-	"math"
 	"slices"
 	"sync"
 )
 
-const (
-	// atOnce is how many bytes of lines a pattern is matched against by the
-	// goroutine that reads the output. More would hold up the process. To look
-	// for the lines that may match takes far less time.
-	atOnce = 4 << 10
-	// mostBehind bounds how many bytes a search may be behind the output. When
-	// there are as many, the output waits for the search.
-	mostBehind = 256 << 10
-)
-
-// A search has the matchers of a stream. They search a text as it arrives. If a
-// matcher needs long for it, the rest of the text is put aside, and a goroutine
-// searches it while the output goes on.
-//
-// The stream's mu guards the fields.
-type search struct {
-	matchers []*Matcher
-	aside    []passage  // the texts that were put aside, the oldest first
-	behind   int        // the bytes of all texts that are not searched yet
-	busy     bool       // a goroutine searches
-	moved    *sync.Cond // it has searched a passage, or has ended; its lock is mu
-	told     func()     // called without the lock when it has searched a passage; nil for nothing to call
+// searching returns the matchers that the writer lets search a text now, and the text
+// that is held back behind it. The caller holds mu.
+func (s *Stream) searching() (matchers []*Matcher, pending []byte) {
+	for _, m := range s.matchers {
+		if !m.over() {
+			m.busy = true
+			matchers = append(matchers, m)
+		}
+	}
+	if len(matchers) > 0 {
+		pending = s.pending()
+	}
+	return matchers, pending
 }
 
-// A passage is a text that some matchers have still to search. pending is the
-// text that was held back behind it.
-type passage struct {
-	text    *[]byte // of passageTexts
-	pending []byte
-	rests   []rest
+// search lets the matchers search a text. The process that prints it waits meanwhile,
+// once the pipe is full.
+func (s *Stream) search(matchers []*Matcher, text, pending []byte) {
+	if len(matchers) == 0 {
+		return
+	}
+	for _, m := range matchers {
+		m.feed(text)
+		m.look(s.Visible, pending)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range matchers {
+		m.busy = false
+	}
+	s.searched.Broadcast()
 }
-
-// A rest is the part of a passage, from an offset on, that a matcher has still
-// to search.
-type rest struct {
-	m    *Matcher
-	from int
-}
-
-// passageTexts lends the texts of passages.
-var passageTexts = sync.Pool{New: func() any { return new([]byte) }}
-
-// join adds a matcher.
-func (s *search) join(m *Matcher) { s.matchers = append(s.matchers, m) }
 
 // leave takes a matcher back. When leave returns, the matcher has searched all
-// text that the stream had at the call. The lock is not held all the time.
-func (s *search) leave(m *Matcher) {
+// text that the stream had at the call. The caller holds mu, but not all the time.
+func (s *Stream) leave(m *Matcher) {
 	if i := slices.Index(s.matchers, m); i >= 0 {
 		s.matchers = slices.Delete(s.matchers, i, i+1)
 	}
-	for m.ahead > 0 && !m.over() {
-		s.moved.Wait()
+	for m.busy && !m.over() {
+		s.searched.Wait()
 	}
-}
-
-// awaitRoom returns when there is room for another text. The lock is not held
-// all the time.
-func (s *search) awaitRoom() {
-	for s.behind >= mostBehind {
-		s.moved.Wait()
-	}
-}
-
-// awaitEnd returns when nothing is left to search. The lock is not held all the
-// time.
-func (s *search) awaitEnd() {
-	for s.busy {
-		s.moved.Wait()
-	}
-}
-
-// add lets the matchers search the next text, now or later. pending is the text
-// that is held back behind it. visible returns the offset at which a caller
-// sees the stream end.
-func (s *search) add(text, pending []byte, visible func() int64) {
-	var rests []rest
-	for _, m := range s.matchers {
-		from := 0
-		if m.ahead == 0 {
-			from = m.feed(text, atOnce)
-			if from == len(text) {
-				m.look(visible, pending)
-				continue
-			}
-		} else if m.over() {
-			continue
-		}
-		m.ahead++
-		rests = append(rests, rest{m, from})
-	}
-	if len(rests) == 0 {
-		return
-	}
-	kept := passageTexts.Get().(*[]byte)
-	*kept = append((*kept)[:0], text...)
-	s.aside = append(s.aside, passage{kept, slices.Clone(pending), rests})
-	s.behind += len(text)
-	if !s.busy {
-		s.busy = true
-		go s.catchUp()
-	}
-}
-
-// catchUp searches the texts that were put aside. The end of the stream waits
-// for it.
-func (s *search) catchUp() {
-	mu := s.moved.L
-	mu.Lock()
-	defer mu.Unlock()
-	for len(s.aside) > 0 {
-		p := s.aside[0]
-		s.aside = slices.Delete(s.aside, 0, 1)
-		mu.Unlock()
-		for _, r := range p.rests {
-			r.m.feed((*p.text)[r.from:], math.MaxInt)
-			r.m.look(nil, p.pending)
-		}
-		if s.told != nil {
-			s.told()
-		}
-		mu.Lock()
-		for _, r := range p.rests {
-			r.m.ahead--
-		}
-		s.behind -= len(*p.text)
-		passageTexts.Put(p.text)
-		s.moved.Broadcast()
-	}
-	s.busy = false
-	s.moved.Broadcast()
 }
 
 // Notify looks for the first match of m, and calls f with its line before End
@@ -147,8 +57,7 @@ func (s *Stream) Notify(m *Matcher, f func(line string)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.notice, s.notify = m, f
-	s.search.told = s.tell
-	s.search.join(m)
+	s.matchers = append(s.matchers, m)
 }
 
 // tell tells of the match of notice, if there is one that was not told.
@@ -160,7 +69,7 @@ func (s *Stream) tell() {
 		return
 	}
 	s.notice = nil
-	s.search.leave(m)
+	s.leave(m)
 	s.mu.Unlock()
 	s.notify(m.found.Line)
 }
@@ -190,11 +99,9 @@ func (s *Stream) Watch(ctx context.Context, m *Matcher, from int64) error {
 			s.awaitLog()
 			p = (*room)[:s.log.readAt(*room, at)]
 		}
-		for n := 0; n < len(p) && !m.done; {
-			n += m.feed(p[n:], mostTried)
-			if err := ctx.Err(); err != nil && !m.done {
-				return err
-			}
+		m.feed(p)
+		if err := ctx.Err(); err != nil && !m.done {
+			return err
 		}
 		at += int64(len(p))
 		ended = len(p) == 0 || m.done
@@ -215,7 +122,7 @@ func (s *Stream) join(m *Matcher, from, at int64, ended bool) bool {
 	}
 	m.begin(seen)
 	if missing := s.buf.Total() - max(at, seen.Total); missing > 0 {
-		m.feed(s.last[max(0, len(s.last)-int(missing)):], math.MaxInt)
+		m.feed(s.last[max(0, len(s.last)-int(missing)):])
 	}
 	m.from = from
 	m.shown, m.shownAt = s.pending(), m.at
@@ -225,19 +132,14 @@ func (s *Stream) join(m *Matcher, from, at int64, ended bool) bool {
 	}
 	m.look(s.Visible, s.pending())
 	if !m.done {
-		s.search.join(m)
+		s.matchers = append(s.matchers, m)
 	}
 	return true
 }
 
-// logChunks lends the room into which a log is read: as many bytes at a time as
-// stay near the processor until they are searched.
+// logChunks lends the room into which a log is read. A slow pattern takes a good part
+// of a second for that many bytes, and then Watch looks whether the caller has gone.
 var logChunks = sync.Pool{New: func() any {
-	room := make([]byte, 256<<10)
+	room := make([]byte, 64<<10)
 	return &room
 }}
-
-// mostTried is how many bytes a pattern is matched against before Watch looks
-// whether the caller has gone. A slow pattern takes a good part of a second for
-// that many.
-const mostTried = 64 << 10

@@ -46,26 +46,27 @@ type Stream struct {
 	buf  *headtail.Buffer
 	log  *logFile // nil for none; set before the first write
 
-	// writing is the lock at the head of the chain. It is held until the log has all
-	// bytes that buf has.
+	// writing is the lock at the head of the chain. It is held until the matchers and
+	// the log have all bytes that buf has.
 	writing sync.Mutex
 	// counts is how many bytes the record takes beside its output.
 	counts int64
 
 	// mu guards the fields below. Watch holds it from its last look at the text that
-	// is there until the matcher is in the search: so the matcher misses no byte,
-	// and gets none twice. It isn't held while the log is written, so no reader of the
-	// window waits for a slow disk.
-	mu     sync.Mutex
-	search search
-	head   io.Writer         // of the chain
-	clean  *plaintext.Writer // nil for a raw stream
-	filter *redact.Filter    // nil if nothing is masked
-	batch  batch
-	added  []byte // by this write
-	idle   bool   // letGo will be called
-	ended  bool   // nothing is added any more
-	held   int64  // the bytes that this stream has added to Options.Memory
+	// is there until the matcher is among the others: so the matcher misses no byte,
+	// and gets none twice. It isn't held while text is searched or written to the log,
+	// so no reader of the window waits for a slow pattern or a slow disk.
+	mu       sync.Mutex
+	matchers []*Matcher
+	searched *sync.Cond        // they have searched a text; its lock is mu
+	head     io.Writer         // of the chain
+	clean    *plaintext.Writer // nil for a raw stream
+	filter   *redact.Filter    // nil if nothing is masked
+	batch    batch
+	added    []byte // by this write
+	idle     bool   // letGo will be called
+	ended    bool   // nothing is added any more
+	held     int64  // the bytes that this stream has added to Options.Memory
 
 	notice *Matcher          // of Notify, until it has matched
 	notify func(line string) // called when notice has matched
@@ -80,7 +81,7 @@ type Stream struct {
 func NewStream(opts *Options, counts int64) *Stream {
 	opts.Memory.Add(counts)
 	s := &Stream{opts: opts, buf: headtail.New(opts.Head, opts.Tail), counts: counts, held: counts}
-	s.search.moved = sync.NewCond(&s.mu)
+	s.searched = sync.NewCond(&s.mu)
 	s.batch.next = masker{s}
 	s.head = &s.batch
 	if !opts.Raw {
@@ -116,9 +117,8 @@ func (s *Stream) Add(p []byte) {
 	})
 }
 
-// End takes the text that was held back, and marks the end of the stream. It
-// waits until all text is searched. It is called once, and nothing is added
-// after it.
+// End takes the text that was held back, and marks the end of the stream. It is
+// called once, and nothing is added after it.
 func (s *Stream) End() {
 	s.pass(func() {
 		if c, ok := s.head.(io.Closer); ok {
@@ -135,9 +135,6 @@ func (s *Stream) End() {
 		s.ended = true
 		_ = s.buf.Close()
 	})
-	s.mu.Lock()
-	s.search.awaitEnd()
-	s.mu.Unlock()
 	if s.log != nil {
 		s.log.end()
 	}
@@ -158,13 +155,13 @@ func (s *Stream) pass(write func()) {
 	}
 }
 
-// locked lets write put bytes into the chain, and writes to the log what has come out of
-// it. It returns how much that is, and whether more bytes are kept than before.
+// locked lets write put bytes into the chain. It lets the matchers search what has come
+// out of it, and writes that to the log. It returns how much that is, and whether more
+// bytes are kept than before.
 func (s *Stream) locked(write func()) (added int, grown bool) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	s.mu.Lock()
-	s.search.awaitRoom()
 	if s.ended { // letGo comes late
 		s.mu.Unlock()
 		return 0, false
@@ -181,7 +178,9 @@ func (s *Stream) locked(write func()) (added int, grown bool) {
 		s.held += more
 		s.opts.Memory.Add(more)
 	}
+	matchers, pending := s.searching()
 	s.mu.Unlock()
+	s.search(matchers, text, pending)
 	if s.log != nil {
 		s.log.write(text)
 	}
@@ -249,16 +248,12 @@ func (s *Stream) letGo() {
 	})
 }
 
-// keep is the end of the chain: it adds text to the window, and lets the watchers see
-// it. The caller holds mu.
+// keep is the end of the chain: it adds text to the window. The caller holds mu.
 func (s *Stream) keep(p []byte) {
 	s.added = p
 	_, _ = s.buf.Write(p) // never fails
 	s.last = append(s.last, p[max(0, len(p)-utf8.UTFMax):]...)
 	s.last = append(s.last[:0], s.last[max(0, len(s.last)-utf8.UTFMax):]...)
-	if len(s.search.matchers) > 0 {
-		s.search.add(p, s.pending(), s.Visible)
-	}
 }
 
 // pending returns the part of the newest line that is held back, because it may be
@@ -310,14 +305,6 @@ func (s *Stream) Drop() {
 	defer s.mu.Unlock()
 	s.opts.Memory.Add(-s.held)
 	s.held = 0
-}
-
-// Reclaim undoes Drop.
-func (s *Stream) Reclaim() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.held = s.keeps()
-	s.opts.Memory.Add(s.held)
 }
 
 // Total returns how many bytes the stream has had.
