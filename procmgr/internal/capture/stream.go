@@ -62,11 +62,10 @@ type Stream struct {
 	head     io.Writer         // of the chain
 	clean    *plaintext.Writer // nil for a raw stream
 	filter   *redact.Filter    // nil if nothing is masked
-	batch    batch
-	added    []byte // by this write
-	idle     bool   // letGo will be called
-	ended    bool   // nothing is added any more
-	held     int64  // the bytes that this stream has added to Options.Memory
+	added    []byte            // by this write; from textBuffers
+	idle     bool              // letGo will be called
+	ended    bool              // nothing is added any more
+	held     int64             // the bytes that this stream has added to Options.Memory
 
 	notice *Matcher          // of Notify, until it has matched
 	notify func(line string) // called when notice has matched
@@ -82,10 +81,9 @@ func NewStream(opts *Options, counts int64) *Stream {
 	opts.Memory.Add(counts)
 	s := &Stream{opts: opts, buf: headtail.New(opts.Head, opts.Tail), counts: counts, held: counts}
 	s.searched = sync.NewCond(&s.mu)
-	s.batch.next = masker{s}
-	s.head = &s.batch
+	s.head = masker{s}
 	if !opts.Raw {
-		s.clean = plaintext.NewWriter(&s.batch)
+		s.clean = plaintext.NewWriter(s.head)
 		s.head = newDecoder(s.clean)
 	}
 	return s
@@ -110,11 +108,7 @@ func (s *Stream) Redacted() []string {
 
 // Add takes the next bytes of output. One goroutine at a time calls it.
 func (s *Stream) Add(p []byte) {
-	s.pass(func() {
-		s.batch.given = p
-		_, _ = s.head.Write(p) // no stage fails
-		s.batch.flush()
-	})
+	s.pass(func() { _, _ = s.head.Write(p) }) // no stage fails
 }
 
 // End takes the text that was held back, and marks the end of the stream. It is
@@ -128,9 +122,6 @@ func (s *Stream) End() {
 			_ = s.clean.Flush()
 			s.clean = nil
 		}
-		s.batch.flush()
-	})
-	s.pass(func() {
 		s.keep(s.filter.End())
 		s.ended = true
 		_ = s.buf.Close()
@@ -166,9 +157,12 @@ func (s *Stream) locked(write func()) (added int, grown bool) {
 		s.mu.Unlock()
 		return 0, false
 	}
+	room := textBuffers.Get().(*[]byte)
+	defer textBuffers.Put(room)
+	s.added = (*room)[:0]
 	write()
 	text := s.added
-	s.added = nil // it is a filter's room
+	*room, s.added = text, nil
 	if _, soon := s.filter.Held(); soon && !s.idle && !s.ended {
 		s.idle = true
 		time.AfterFunc(letGoAfter, s.letGo)
@@ -185,48 +179,12 @@ func (s *Stream) locked(write func()) (added int, grown bool) {
 		s.log.write(text)
 	}
 	s.filter.Release() // only a writer has its room
-	s.batch.release()
 	return len(text), more > 0
 }
 
-// A batch is the stage that makes one write of the pieces of text that a
-// plaintext.Writer makes of one write. Mostly there is one piece, which needs no copy.
-type batch struct {
-	next  io.Writer
-	given []byte // what Add was called with: a piece that is all of it isn't copied
-	text  []byte
-	room  *[]byte // of textBuffers, if text is a copy
-}
-
-// textBuffers lends the room of a batch during a write, so a process that prints
-// nothing holds none.
+// textBuffers lends the room of what comes out of the chain during a write, so a process
+// that prints nothing holds none.
 var textBuffers = sync.Pool{New: func() any { return new([]byte) }}
-
-func (b *batch) Write(p []byte) (int, error) {
-	if len(b.text) == 0 && len(p) > 0 && len(p) == len(b.given) && &p[0] == &b.given[0] {
-		b.text = p
-		return len(p), nil
-	}
-	if b.room == nil {
-		b.room = textBuffers.Get().(*[]byte)
-		b.text = append((*b.room)[:0], b.text...)
-	}
-	b.text = append(b.text, p...)
-	*b.room = b.text
-	return len(p), nil
-}
-
-func (b *batch) flush() {
-	_, _ = b.next.Write(b.text)
-	b.text, b.given = nil, nil
-}
-
-func (b *batch) release() {
-	if b.room != nil {
-		textBuffers.Put(b.room)
-		b.room = nil
-	}
-}
 
 // A masker is the stage that masks the values of secrets.
 type masker struct{ s *Stream }
@@ -250,7 +208,7 @@ func (s *Stream) letGo() {
 
 // keep is the end of the chain: it adds text to the window. The caller holds mu.
 func (s *Stream) keep(p []byte) {
-	s.added = p
+	s.added = append(s.added, p...)
 	_, _ = s.buf.Write(p) // never fails
 	s.last = append(s.last, p[max(0, len(p)-utf8.UTFMax):]...)
 	s.last = append(s.last[:0], s.last[max(0, len(s.last)-utf8.UTFMax):]...)
