@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"golang.org/x/xerrors"
 
@@ -26,37 +25,27 @@ type expression struct {
 }
 
 // compilePattern compiles a pattern that is matched against single lines. It
-// refuses a pattern that is too long or too large. It also refuses a pattern that
-// no line can match: a wait for that pattern would always last until its time is
-// up.
+// refuses a pattern that is too long or too large. It also refuses a pattern that,
+// for its newlines, ^ and $, no line can match: a wait for that pattern would always
+// last until its time is up.
 func compilePattern(pattern string) (expression, error) {
 	if len(pattern) > maxPattern {
 		return expression{}, xerrors.Errorf("the pattern has %d bytes, at most %d are allowed; look for a shorter text: %w", len(pattern), maxPattern, sentinel.ErrInvalid)
 	}
-	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	re, err := regexp.Compile(pattern)
 	if err != nil {
 		return expression{}, xerrors.Errorf("the pattern %q is no RE2 expression (%s); %s: %w", pattern, complaint(err), patternAdvice(err), sentinel.ErrInvalid)
 	}
+	parsed, _ := syntax.Parse(pattern, syntax.Perl) // as package regexp has
 	parsed = parsed.Simplify()
-	prog, err := syntax.Compile(parsed)
-	if err != nil {
-		return expression{}, xerrors.Errorf("the pattern %q is no RE2 expression (%s): %w", pattern, complaint(err), sentinel.ErrInvalid)
-	}
+	prog, _ := syntax.Compile(parsed)
 	switch {
 	case len(prog.Inst) > maxInstructions:
 		return expression{}, xerrors.Errorf("the pattern %q compiles to %d instructions, at most %d are allowed; use smaller repetitions: %w",
 			pattern, len(prog.Inst), maxInstructions, sentinel.ErrInvalid)
-	case canMatch(prog, false):
-	case canMatch(prog, true):
-		return expression{}, xerrors.Errorf("the pattern %q can never match: output is searched line by line, and no line has a newline in it; look for the text of one line, such as the last: %w",
+	case !canMatch(prog):
+		return expression{}, xerrors.Errorf(`the pattern %q can never match: output is searched line by line, so no newline is found, and nothing before ^ or behind $; look for the text of one line, and write \^ and \$ for the characters themselves: %w`,
 			pattern, sentinel.ErrInvalid)
-	default:
-		return expression{}, xerrors.Errorf(`the pattern %q can never match, whatever is printed; look at its ^, $ and \b, and write \^ and \$ for the characters themselves: %w`,
-			pattern, sentinel.ErrInvalid)
-	}
-	re, err := regexp.Compile(pattern)
-	if err != nil {
-		return expression{}, xerrors.Errorf("the pattern %q is no RE2 expression (%s): %w", pattern, complaint(err), sentinel.ErrInvalid)
 	}
 	return expression{re: re, literals: newLiterals(parsed)}, nil
 }
@@ -104,102 +93,50 @@ func patternAdvice(err error) string {
 	return "escape special characters with a backslash"
 }
 
-// A side is the class of the character just before or just after a position in a
-// line. The assertions of a pattern, such as ^, $ and \b, distinguish only these
-// classes.
-type side int8
-
-const (
-	border  side = iota // no character: the line begins or ends here
-	word                // an ASCII letter, an ASCII digit or an underscore
-	other               // any other character, except a newline
-	newline             // a newline; no real line has one
-	sides               // the number of classes
-)
-
-// runeOf returns one rune of the class, or -1 for border, as
-// syntax.EmptyOpContext expects it.
-func (s side) runeOf() rune { return [sides]rune{-1, 'a', ' ', '\n'}[s] }
-
-// A spot is an instruction of a program together with a position in a line. Of
-// the position it knows only the characters' classes before and after it.
+// A spot is an instruction of a program at a position in a line.
 type spot struct {
-	pc            uint32
-	before, after side
+	pc     uint32
+	inside bool // a character stands before the position
+	ended  bool // none may follow
 }
 
-// canMatch reports whether a line exists in which a program finds a match. If
-// newlines is true, that line may have newlines in it. canMatch visits every spot
-// that the program can reach in any line.
-func canMatch(prog *syntax.Prog, newlines bool) bool {
-	most := newline
-	if newlines {
-		most = sides
-	}
+// canMatch reports whether a line may exist in which a program finds a match. It takes
+// it for granted that a \b and a \B hold.
+func canMatch(prog *syntax.Prog) bool {
 	seen := make(map[spot]bool)
-	var todo []spot
-	reach := func(pc uint32, before, after side) {
-		if at := (spot{pc, before, after}); !seen[at] {
-			seen[at] = true
-			todo = append(todo, at)
+	var from func(pc uint32, inside, ended bool) bool
+	from = func(pc uint32, inside, ended bool) bool {
+		at := spot{pc, inside, ended}
+		if seen[at] {
+			return false
 		}
-	}
-	for before := border; before < most; before++ {
-		for after := border; after < most; after++ {
-			reach(uint32(prog.Start), before, after)
-		}
-	}
-	for len(todo) > 0 {
-		at := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		switch inst := &prog.Inst[at.pc]; inst.Op {
+		seen[at] = true
+		switch inst := &prog.Inst[pc]; inst.Op {
 		case syntax.InstMatch:
 			return true
 		case syntax.InstAlt, syntax.InstAltMatch:
-			reach(inst.Out, at.before, at.after)
-			reach(inst.Arg, at.before, at.after)
+			return from(inst.Out, inside, ended) || from(inst.Arg, inside, ended)
 		case syntax.InstCapture, syntax.InstNop:
-			reach(inst.Out, at.before, at.after)
+			return from(inst.Out, inside, ended)
 		case syntax.InstEmptyWidth:
-			if syntax.EmptyOp(inst.Arg)&^syntax.EmptyOpContext(at.before.runeOf(), at.after.runeOf()) == 0 {
-				reach(inst.Out, at.before, at.after)
-			}
+			op := syntax.EmptyOp(inst.Arg)
+			begins, ends := op&(syntax.EmptyBeginText|syntax.EmptyBeginLine) != 0, op&(syntax.EmptyEndText|syntax.EmptyEndLine) != 0
+			return !(begins && inside) && from(inst.Out, inside, ended || ends)
 		case syntax.InstFail:
-		default: // an instruction that takes a rune
-			if !takes(inst, at.after) {
-				continue
-			}
-			for after := border; after < most; after++ {
-				reach(inst.Out, at.after, after)
-			}
+			return false
 		}
+		return !ended && takes(prog.Inst[pc]) && from(prog.Inst[pc].Out, true, false)
 	}
-	return false
+	return from(uint32(prog.Start), false, false) || from(uint32(prog.Start), true, false)
 }
 
-// takes reports whether an instruction takes at least one rune of the class s.
-func takes(inst *syntax.Inst, s side) bool {
-	if r := inst.Rune; len(r) == 1 && syntax.Flags(inst.Arg)&syntax.FoldCase == 0 {
-		return sideOf(r[0]) == s // the usual case
-	}
-	try := func(r rune) bool { return sideOf(r) == s && inst.MatchRune(r) }
-	for r := range rune(utf8.RuneSelf) {
-		if try(r) {
-			return true
-		}
-	}
-	// Beyond ASCII, a class has its own first and last runes. If the pattern ignores
-	// case, k stands for the Kelvin sign too, and s for the long s.
-	return slices.ContainsFunc(inst.Rune, try) || try('\u212A') || try('\u017F')
-}
-
-// sideOf returns the class of a rune.
-func sideOf(r rune) side {
+// takes reports whether an instruction takes a rune besides a newline.
+func takes(inst syntax.Inst) bool {
 	switch {
-	case r == '\n':
-		return newline
-	case syntax.IsWordChar(r):
-		return word
+	case inst.Op == syntax.InstRuneAny, inst.Op == syntax.InstRuneAnyNotNL:
+		return true
+	case len(inst.Rune) == 1:
+		return inst.Rune[0] != '\n'
 	}
-	return other
+	return slices.ContainsFunc(inst.Rune, func(r rune) bool { return r != '\n' }) // a range
 }
