@@ -8,14 +8,11 @@ import (
 
 // AllHighlights returns the highlights of what a page leaves out, on a machine that may
 // be busy.
-func (s *Stream) AllHighlights(p Page, room int, failed bool) ([]Highlight, int64) {
-	if room <= 0 || s.log == nil {
-		return nil, 0
-	}
+func (s *Stream) AllHighlights(p Page, room int, failed bool) []Highlight {
 	return s.highlightsWithin(p, room, failed, time.Hour)
 }
 
 // AllHighlighted is Highlighted on a machine that may be busy.
-func (s *Stream) AllHighlighted(p Page, limit headtail.Limits, room int, failed bool) (Page, []Highlight, int64) {
+func (s *Stream) AllHighlighted(p Page, limit headtail.Limits, room int, failed bool) (Page, []Highlight) {
 	return s.highlightedWithin(p, limit, room, failed, time.Hour)
 }

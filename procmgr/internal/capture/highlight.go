@@ -39,26 +39,21 @@ const (
 // Highlighted returns highlights of at most room bytes, and the page with a Text that
 // leaves them their part of its limit: without highlights it stays as it is.
 func (s *Stream) Highlighted(p Page, limit headtail.Limits, room int, failed bool) (with Page, found []Highlight) {
-	with, found, _ = s.highlightedWithin(p, limit, room, failed, maxSearchTime)
-	return with, found
+	return s.highlightedWithin(p, limit, room, failed, maxSearchTime)
 }
 
-// highlightedWithin is Highlighted with another time for the search. It also returns how
-// many of the bytes that are left out were not searched.
-func (s *Stream) highlightedWithin(p Page, limit headtail.Limits, room int, failed bool, most time.Duration) (with Page, found []Highlight, unscanned int64) {
+// highlightedWithin is Highlighted with another time for a search.
+func (s *Stream) highlightedWithin(p Page, limit headtail.Limits, room int, failed bool, most time.Duration) (with Page, found []Highlight) {
 	if p.Truncated == nil || room <= 0 || s.log == nil {
-		return p, nil, 0
+		return p, nil
 	}
 	without := func(taken int) Page {
 		less := limit
-		most, _ := limit.Resolve()
-		less.Bytes = max(most-taken, 1)
+		all, _ := limit.Resolve()
+		less.Bytes = max(all-taken, 1)
 		return p.within(less)
 	}
-	found, unscanned = s.highlightsWithin(without(room), room, failed, most)
-	if len(found) == 0 {
-		return p, nil, unscanned
-	}
+	found = s.highlightsWithin(without(room), room, failed, most)
 	text, lines := 0, 0
 	for _, h := range found {
 		text += len(h.Text)
@@ -69,13 +64,12 @@ func (s *Stream) highlightedWithin(p Page, limit headtail.Limits, room int, fail
 	found = slices.DeleteFunc(found, with.shows)
 	if len(found) < before && p.Truncated.OmittedBytes <= maxTwice {
 		// There is room for others.
-		found, unscanned = s.highlightsWithin(with, text, failed, most)
-		found = slices.DeleteFunc(found, with.shows)
+		found = slices.DeleteFunc(s.highlightsWithin(with, text, failed, most), with.shows)
 	}
 	if len(found) == 0 {
-		return p, nil, unscanned
+		return p, nil
 	}
-	return with, found, unscanned
+	return with, found
 }
 
 // shows reports whether the text of a page has the lines of a highlight. If the text
@@ -90,24 +84,22 @@ func (p Page) shows(h Highlight) bool {
 
 // highlightsWithin looks through the output that the text of a page leaves out, as far
 // as the log has it. It returns highlights of at most room bytes of text, the gravest
-// first, and how many of the bytes that are left out were not searched. failed says
-// that the command has failed, so that more lines count.
-func (s *Stream) highlightsWithin(p Page, room int, failed bool, limit time.Duration) (found []Highlight, unscanned int64) {
+// first. failed says that the command has failed, so that more lines count.
+func (s *Stream) highlightsWithin(p Page, room int, failed bool, limit time.Duration) []Highlight {
+	if p.Truncated == nil {
+		return nil
+	}
 	s.awaitLog()
 	now := time.Now()
 	// A part of the time is for the numbers of the lines.
 	search := scan{log: s.log, failed: failed, deadline: now.Add(limit * 3 / 4), left: maxSearch, forms: make(map[string]*finding)}
 	shown := p.snap.From
-	if p.Truncated == nil {
-		return nil, 0
-	}
 	var parts []headtail.Cut
 	for _, c := range p.Truncated.Cuts {
 		if !c.Line {
 			// A line that is shown may have lines after it that are not.
 			c.From = max(s.log.linesBefore(c.From, maxFollowing), shown)
 		}
-		unscanned += c.To - c.From
 		shown = c.To
 		if c.To-c.From > maxSearch { // the lines next to the text are most likely about the same
 			parts = append(parts, headtail.Cut{From: c.From, To: c.From + maxSearch/2})
@@ -120,9 +112,9 @@ func (s *Stream) highlightsWithin(p Page, room int, failed bool, limit time.Dura
 	for _, part := range parts {
 		search.part(part.From, part.To)
 	}
-	found = search.choose(room)
+	found := search.choose(room)
 	s.log.number(found, now.Add(limit))
-	return found, unscanned - (maxSearch - search.left)
+	return found
 }
 
 // A finding is a form of lines that tell of trouble.

@@ -63,14 +63,13 @@ func TestHighlights(t *testing.T) {
 			t.Parallel()
 			s := logged(t, filler(0, 500)+tt.middle+filler(0, 500))
 			page := s.Read(0, headtail.Limits{Bytes: 500}, nil)
-			found, unscanned := s.AllHighlights(page, tt.room, true)
-			require.Zero(t, unscanned)
+			found := s.AllHighlights(page, tt.room, true)
 			var got []string
 			for _, h := range found {
 				got = append(got, fmt.Sprintf("%d [%d] %s", h.Line, h.Count, h.Text))
 			}
 			require.Equal(t, tt.want, got)
-			none, _ := s.AllHighlights(page, 0, true)
+			_, none := s.AllHighlighted(page, headtail.Limits{Bytes: 500}, 0, true)
 			require.Empty(t, none)
 		})
 	}
@@ -109,8 +108,8 @@ func TestHighlightedLines(t *testing.T) {
 	} {
 		s := logged(t, filler(0, 500)+"\n"+tt.line+"\n\n"+filler(0, 500))
 		page := s.Read(0, headtail.Limits{Bytes: 500}, nil)
-		calm, _ := s.AllHighlights(page, 1<<10, false)
-		failed, _ := s.AllHighlights(page, 1<<10, true)
+		calm := s.AllHighlights(page, 1<<10, false)
+		failed := s.AllHighlights(page, 1<<10, true)
 		got := [2]bool{len(calm) > 0, len(failed) > 0}
 		require.Equal(t, map[string][2]bool{"always": {true, true}, "failed": {false, true}, "never": {}}[tt.when], got, tt.line)
 	}
@@ -122,8 +121,7 @@ func TestHighlightsOfALongLine(t *testing.T) {
 	for _, word := range []string{"error", "FAIL ", "x/error", "error: x", "\"fail ", "0 fail "} {
 		s := logged(t, filler(0, 500)+"x "+strings.Repeat(word, 1<<20/len(word))+"\n"+filler(0, 500))
 		for _, failed := range []bool{false, true} {
-			found, unscanned := s.AllHighlights(s.Read(0, headtail.Limits{Bytes: 500}, nil), 100<<10, failed)
-			require.Zero(t, unscanned)
+			found := s.AllHighlights(s.Read(0, headtail.Limits{Bytes: 500}, nil), 100<<10, failed)
 			for _, h := range found {
 				require.LessOrEqual(t, len(h.Text), 3*300+2)
 			}
@@ -140,7 +138,7 @@ func TestHighlightsOfACalmCommand(t *testing.T) {
 	}
 	s := logged(t, filler(0, 500)+b.String()+filler(0, 500))
 	for failed, want := range map[bool]int{false: 15, true: 240} {
-		found, _ := s.AllHighlights(s.Read(0, headtail.Limits{Bytes: 500}, nil), 1<<20, failed)
+		found := s.AllHighlights(s.Read(0, headtail.Limits{Bytes: 500}, nil), 1<<20, failed)
 		lines := 0
 		for _, h := range found {
 			lines += 1 + strings.Count(h.Text, "\n")
@@ -157,11 +155,11 @@ func TestNoHighlights(t *testing.T) {
 	s := newStream(capture.Options{Head: 1 << 20, Tail: 1 << 10, Raw: true})
 	s.Add([]byte(text))
 	s.End()
-	found, unscanned := s.AllHighlights(s.Read(0, headtail.Limits{Bytes: 500}, nil), 1<<10, true)
+	limit := headtail.Limits{Bytes: 500}
+	_, found := s.AllHighlighted(s.Read(0, limit, nil), limit, 1<<10, true)
 	require.Empty(t, found)
-	require.Zero(t, unscanned)
 	s = logged(t, text)
-	found, _ = s.AllHighlights(s.Read(0, headtail.Limits{}, nil), 1<<10, true)
+	_, found = s.AllHighlighted(s.Read(0, headtail.Limits{}, nil), headtail.Limits{}, 1<<10, true)
 	require.Empty(t, found)
 }
 
@@ -171,7 +169,7 @@ func TestHighlightsFromAnOffset(t *testing.T) {
 	text := strings.Repeat("error: x\n", 100) + filler(0, 200) + strings.Repeat("error: x\n", 10) + filler(0, 200)
 	s := logged(t, text)
 	from := int64(strings.Index(text, "line 0"))
-	found, _ := s.AllHighlights(s.Read(from, headtail.Limits{Bytes: 500}, nil), 1<<10, true)
+	found := s.AllHighlights(s.Read(from, headtail.Limits{Bytes: 500}, nil), 1<<10, true)
 	require.Len(t, found, 1)
 	require.Equal(t, 301, found[0].Line)
 	require.Equal(t, 9, found[0].Count)
@@ -184,8 +182,7 @@ func TestHighlightsWithinALine(t *testing.T) {
 	for _, lines := range []string{"", filler(0, 300)} {
 		text := "first\n" + strings.Repeat("x", 300<<10) + " an error: y " + strings.Repeat("z", 300<<10) + "\n" + lines
 		s := logged(t, text)
-		found, unscanned := s.AllHighlights(s.Read(0, headtail.Limits{Bytes: 3000}, nil), 1<<10, true)
-		require.Zero(t, unscanned)
+		found := s.AllHighlights(s.Read(0, headtail.Limits{Bytes: 3000}, nil), 1<<10, true)
 		require.Len(t, found, 1)
 		require.Equal(t, 2, found[0].Line)
 		require.Contains(t, found[0].Text, " an error: y ")
@@ -200,7 +197,7 @@ func TestHighlightsAtTheCut(t *testing.T) {
 	s := logged(t, text)
 	for size := 400; size < len(text)-100; size += 29 {
 		page := s.Read(0, headtail.Limits{Bytes: size}, nil)
-		found, _ := s.AllHighlights(page, 1<<10, true)
+		found := s.AllHighlights(page, 1<<10, true)
 		all := page.Text
 		for _, h := range found {
 			all += h.Text
@@ -222,8 +219,7 @@ func TestHighlightsTakeRoomOfTheText(t *testing.T) {
 	for size := 1000; size < len(text)+100; size += 97 {
 		limit := headtail.Limits{Bytes: size}
 		page := s.Read(0, limit, nil)
-		with, found, unscanned := s.AllHighlighted(page, limit, size/3, true)
-		require.Zero(t, unscanned)
+		with, found := s.AllHighlighted(page, limit, size/3, true)
 		all, room := with.Text, len(with.Text)
 		for _, h := range found {
 			all, room = all+h.Text, room+len(h.Text)
@@ -253,8 +249,7 @@ func TestHighlightsOfAnything(t *testing.T) {
 		text := b.String()
 		s := logged(t, text)
 		page := s.Read(0, headtail.Limits{Bytes: 200 + r.IntN(2000), Line: 1 << 20}, nil)
-		found, unscanned := s.AllHighlights(page, 1<<20, true)
-		require.Zero(t, unscanned)
+		found := s.AllHighlights(page, 1<<20, true)
 		if page.Truncated == nil {
 			require.Empty(t, found)
 			continue
@@ -272,15 +267,14 @@ func TestHighlightsOfAnything(t *testing.T) {
 	}
 }
 
-// A search is bounded, says how much it has not seen, and looks at both ends.
+// A search is bounded, and looks at both ends.
 func TestHeldHighlightsAreBounded(t *testing.T) {
 	testenv.Held(t)
 	line := "a line that tells of nothing, again and again and again\n"
 	half := strings.Repeat(line, 40<<20/len(line))
 	s := logged(t, line+"error: at the beginning\n"+half+"error: far away\n"+half+"error: at the end\n"+line)
 	page := s.Read(0, headtail.Limits{Bytes: 60}, nil)
-	found, unscanned := s.AllHighlights(page, 8<<10, true)
-	require.GreaterOrEqual(t, unscanned, page.Truncated.OmittedBytes-64<<20)
+	found := s.AllHighlights(page, 8<<10, true)
 	require.Len(t, found, 2)
 	require.Equal(t, "error: at the beginning", strings.Split(found[0].Text, "\n")[0])
 	require.Equal(t, 2, found[0].Line)
