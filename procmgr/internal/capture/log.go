@@ -41,11 +41,11 @@ type Logs struct {
 	named atomic.Uint64
 
 	removals sync.WaitGroup
-	mu       sync.Mutex // guards the fields below, and that removals does not grow once closed is set
+	mu       sync.Mutex // guards closed, and that removals does not grow once it is set
 	closed   bool
-	made     []place // the last one is in use; the others were removed by somebody else
 
-	remaking sync.Mutex // held while a directory is made in the place of another
+	opening sync.Mutex // guards made
+	made    []place    // the last one is in use; the others were removed by somebody else
 }
 
 // A place is a directory for logs. Every file is opened through root: whatever
@@ -62,19 +62,13 @@ func OpenLogs(opts LogOptions) (*Logs, error) {
 	if err != nil {
 		return nil, xerrors.Errorf("log directory: %w", err)
 	}
-	if err := os.MkdirAll(parent, 0o700); err != nil {
-		return nil, xerrors.Errorf("log directory: %w", err)
-	}
-	if info, err := os.Stat(parent); err != nil {
-		return nil, xerrors.Errorf("log directory: %w", err)
-	} else if othersCanWrite(info) {
-		return nil, xerrors.Errorf("log directory %s: others can write to it, make it 0700: %w", parent, sentinel.ErrInvalid)
-	}
 	l := &Logs{opts: opts, parent: parent}
-	if _, err := l.makePlace(); errors.Is(err, owndir.ErrRemoved) {
-		return nil, xerrors.Errorf("log directory %s: %w", parent, err)
-	} else if err != nil {
+	if err := l.makePlace(); err != nil {
 		return nil, xerrors.Errorf("log directory: %w", err)
+	}
+	if info, err := os.Stat(parent); err == nil && othersCanWrite(info) {
+		l.Close()
+		return nil, xerrors.Errorf("log directory %s: others can write to it, make it 0700: %w", parent, sentinel.ErrInvalid)
 	}
 	for path := range owndir.Abandoned(parent, logsPrefix) {
 		if err := os.RemoveAll(path); err == nil {
@@ -85,48 +79,21 @@ func OpenLogs(opts LogOptions) (*Logs, error) {
 }
 
 // makePlace makes a directory and uses it from now on.
-func (l *Logs) makePlace() (place, error) {
+func (l *Logs) makePlace() error {
+	if err := os.MkdirAll(l.parent, 0o700); err != nil {
+		return err
+	}
 	dir, err := owndir.Make(l.parent, logsPrefix, 0o700)
 	if err != nil {
-		return place{}, err
+		return xerrors.Errorf("%s: %w", l.parent, err)
 	}
 	root, err := os.OpenRoot(dir.Path)
 	if err != nil {
 		dir.Unlock()
-		return place{}, err
+		return err
 	}
-	p := place{dir, root}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.made = append(l.made, p)
-	return p, nil
-}
-
-// current returns the place in use.
-func (l *Logs) current() place {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.made[len(l.made)-1]
-}
-
-// remake makes another directory if the one that was in use has been removed: a
-// command that cleans up may remove everything that it finds. If another caller
-// has done so already, remake returns that one.
-func (l *Logs) remake(was place) (place, error) {
-	l.remaking.Lock()
-	defer l.remaking.Unlock()
-	if now := l.current(); now != was {
-		return now, nil
-	}
-	if err := os.MkdirAll(l.parent, 0o700); err != nil {
-		return place{}, err
-	}
-	p, err := l.makePlace()
-	if err == nil {
-		l.opts.Logger.Warn("the log directory was removed, another one was made",
-			slog.String("removed", was.dir.Path), slog.String("path", p.dir.Path))
-	}
-	return p, err
+	l.made = append(l.made, place{dir, root})
+	return nil
 }
 
 // Close removes the directories.
@@ -135,6 +102,8 @@ func (l *Logs) Close() {
 	l.closed = true
 	l.mu.Unlock()
 	l.removals.Wait()
+	l.opening.Lock()
+	defer l.opening.Unlock()
 	for _, p := range l.made {
 		p.root.Close()
 		_ = os.RemoveAll(p.dir.Path) // on an error the next Local removes it
@@ -146,18 +115,37 @@ func (l *Logs) Close() {
 func (l *Logs) open() *logFile {
 	// The name says nothing about the process: callers choose the IDs.
 	name := strconv.FormatUint(l.named.Add(1), 10) + "-" + owndir.Name() + ".log"
-	in := l.current()
-	const flags = os.O_CREATE | os.O_EXCL | os.O_RDWR
-	file, err := in.root.OpenFile(name, flags, 0o600)
-	if errors.Is(err, fs.ErrNotExist) {
-		if in, err = l.remake(in); err == nil {
-			file, err = in.root.OpenFile(name, flags, 0o600)
-		}
-	}
+	in, file, err := l.create(name)
 	if err != nil {
 		return &logFile{logs: l, failed: "no log: " + cause(err)}
 	}
-	return &logFile{logs: l, root: in.root, name: name, path: filepath.Join(in.dir.Path, name), file: file}
+	info, err := file.Stat()
+	if err != nil {
+		file.Close()
+		return &logFile{logs: l, failed: "no log: " + cause(err)}
+	}
+	return &logFile{logs: l, root: in.root, name: name, path: filepath.Join(in.dir.Path, name), file: file, info: info}
+}
+
+// create makes a file. If the directory in use has been removed, it makes another one: a
+// command that cleans up may remove everything that it finds.
+func (l *Logs) create(name string) (in place, file *os.File, err error) {
+	const flags = os.O_CREATE | os.O_EXCL | os.O_RDWR
+	l.opening.Lock()
+	defer l.opening.Unlock()
+	in = l.made[len(l.made)-1]
+	file, err = in.root.OpenFile(name, flags, 0o600)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return in, file, err
+	}
+	if err := l.makePlace(); err != nil {
+		return place{}, nil, err
+	}
+	now := l.made[len(l.made)-1]
+	l.opts.Logger.Warn("the log directory was removed, another one was made",
+		slog.String("removed", in.dir.Path), slog.String("path", now.dir.Path))
+	file, err = now.root.OpenFile(name, flags, 0o600)
+	return now, file, err
 }
 
 // reserve takes bytes of the quota of all logs. It may drop other logs for
@@ -189,18 +177,22 @@ type logFile struct {
 	root *os.Root // of the directory that the file is in
 	name string
 	path string
+	info fs.FileInfo
 
-	mu      sync.Mutex  // guards the fields below
-	file    *os.File    // nil once the log has ended
-	readers int         // of file: the last one closes it if the log has ended
-	info    fs.FileInfo // of the file, once the log has ended
+	// reading is held while file is read or closed. On Windows a Close that meets a
+	// ReadAt can wait for ever: os.File then loses count of its users (Go 1.26).
+	reading sync.RWMutex
+
+	mu      sync.Mutex // guards the fields below
+	file    *os.File   // nil once the log has ended
 	size    int64
-	sum     maphash.Hash // of the bytes that were written by this program
-	summed  int64        // how many they are
+	sum     maphash.Hash // of the bytes
 	failed  string       // why the log has no more bytes, or does not exist
 	retired bool         // removed, or about to be
 	lost    bool         // somebody else has removed the file, or has put another one in its place
 }
+
+var errFull = errors.New("no room: all logs together have reached their limit")
 
 // write appends bytes. If the log cannot take all of them, it ends.
 func (g *logFile) write(p []byte) {
@@ -211,14 +203,14 @@ func (g *logFile) write(p []byte) {
 	if over || len(p) == 0 {
 		return
 	}
-	n := min(int64(len(p)), g.logs.opts.Max-size)
-	if n > 0 && !g.logs.reserve(n) {
-		g.fail(`no room: all logs together have reached their limit`)
-		return
-	}
 	// The write does not hold mu, so a caller that asks for the process does
 	// not wait for a slow disk. Only the stream's writer changes file and size.
-	written, err := file.WriteAt(p[:n], size)
+	n, written, err := min(int64(len(p)), g.logs.opts.Max-size), 0, errFull
+	if n <= 0 || g.logs.reserve(n) {
+		written, err = file.WriteAt(p[:n], size)
+	} else {
+		n = 0
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.retired {
@@ -228,55 +220,26 @@ func (g *logFile) write(p []byte) {
 	g.logs.total.Add(int64(written) - n)
 	g.size += int64(written)
 	_, _ = g.sum.Write(p[:written]) // never fails
-	g.summed += int64(written)
 	switch {
+	case err != nil && g.size == 0:
+		g.failed = "nothing could be written: " + cause(err)
 	case err != nil:
-		g.failed = g.endsFor(cause(err))
+		g.failed = "it ends after " + strconv.FormatInt(g.size, 10) + " bytes: " + cause(err)
 	case n < int64(len(p)):
 		g.failed = "it ends after " + strconv.FormatInt(g.size, 10) + " bytes, the limit of a log"
 	}
 }
 
-func (g *logFile) fail(why string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.failed = g.endsFor(why)
-}
-
-// endsFor says why the log has no more bytes, or none. The caller holds mu.
-func (g *logFile) endsFor(why string) string {
-	if g.size == 0 {
-		return "nothing could be written: " + why
-	}
-	return "it ends after " + strconv.FormatInt(g.size, 10) + " bytes: " + why
-}
-
 // end closes the file: a process that has ended needs no descriptor. The
 // stream's writer calls it.
 func (g *logFile) end() {
+	g.reading.Lock()
+	defer g.reading.Unlock()
 	g.mu.Lock()
 	file := g.file
+	g.file = nil
 	g.mu.Unlock()
-	if file == nil {
-		return
-	}
-	info, _ := file.Stat()
-	g.mu.Lock()
-	g.file, g.info = nil, info
-	g.readers++ // release closes the file, unless somebody still reads it
-	g.mu.Unlock()
-	g.release(file)
-}
-
-// release takes a reader of file away. On Windows a Close that meets a ReadAt can wait for
-// ever: os.File then loses count of its users (Go 1.26). So no file is closed while
-// somebody reads it.
-func (g *logFile) release(file *os.File) {
-	g.mu.Lock()
-	g.readers--
-	unused := g.readers == 0 && g.file == nil
-	g.mu.Unlock()
-	if unused {
+	if file != nil {
 		file.Close()
 	}
 }
@@ -301,21 +264,13 @@ func (g *logFile) tell() (path, failed string) {
 // the disk does, so the caller holds no lock.
 func (g *logFile) look() {
 	g.mu.Lock()
-	file, info := g.file, g.info
 	over := g.retired || g.path == "" || g.lost
 	g.mu.Unlock()
 	if over {
 		return
 	}
-	if file != nil {
-		own, err := file.Stat()
-		if err != nil {
-			return // the log has ended meanwhile
-		}
-		info = own
-	}
 	now, err := os.Lstat(g.path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && os.SameFile(now, info) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && os.SameFile(now, g.info) {
 		return
 	}
 	g.mu.Lock()
@@ -360,20 +315,17 @@ func (g *logFile) length() int64 {
 // readAt fills p with the stream from an offset on. It returns how many bytes
 // the log has of that. Like write, it holds no mu while it reads.
 func (g *logFile) readAt(p []byte, from int64) int {
+	g.reading.RLock()
+	defer g.reading.RUnlock()
 	g.mu.Lock()
-	file, info := g.file, g.info
+	file, retired := g.file, g.retired
 	n := min(int64(len(p)), g.size-from)
-	if n <= 0 || g.retired || g.path == "" {
-		g.mu.Unlock()
+	g.mu.Unlock()
+	if n <= 0 || retired {
 		return 0
 	}
-	if file != nil {
-		g.readers++
-		defer g.release(file)
-	}
-	g.mu.Unlock()
 	if file == nil {
-		if file = g.reopen(info); file == nil {
+		if file = g.reopen(); file == nil {
 			return 0
 		}
 		defer file.Close()
@@ -387,12 +339,12 @@ func (g *logFile) readAt(p []byte, from int64) int {
 
 // reopen opens the file of a log that has ended. It returns nil if the file is
 // not there.
-func (g *logFile) reopen(info fs.FileInfo) *os.File {
+func (g *logFile) reopen() *os.File {
 	file, err := g.root.OpenFile(g.name, os.O_RDONLY|openNow, 0)
 	if err != nil {
 		return nil // the host has closed the Local, or somebody has removed the file
 	}
-	if now, err := file.Stat(); err != nil || !os.SameFile(now, info) {
+	if now, err := file.Stat(); err != nil || !os.SameFile(now, g.info) {
 		file.Close()
 		return nil // somebody has put another file in its place
 	}
