@@ -122,7 +122,7 @@ func (s *Stream) End() {
 			_ = s.clean.Flush()
 			s.clean = nil
 		}
-		s.keep(s.filter.End())
+		s.keep(s.filter.End(s.added))
 		s.ended = true
 		_ = s.buf.Close()
 	})
@@ -163,7 +163,7 @@ func (s *Stream) locked(write func()) (added int, grown bool) {
 	write()
 	text := s.added
 	*room, s.added = text, nil
-	if _, soon := s.filter.Held(); soon && !s.idle && !s.ended {
+	if s.filter.Held() && !s.idle && !s.ended {
 		s.idle = true
 		time.AfterFunc(letGoAfter, s.letGo)
 	}
@@ -178,7 +178,6 @@ func (s *Stream) locked(write func()) (added int, grown bool) {
 	if s.log != nil {
 		s.log.write(text)
 	}
-	s.filter.Release() // only a writer has its room
 	return len(text), more > 0
 }
 
@@ -190,7 +189,7 @@ var textBuffers = sync.Pool{New: func() any { return new([]byte) }}
 type masker struct{ s *Stream }
 
 func (m masker) Write(p []byte) (int, error) {
-	m.s.keep(m.s.filter.Write(p))
+	m.s.keep(m.s.filter.Append(m.s.added, p))
 	return len(p), nil
 }
 
@@ -202,13 +201,15 @@ const letGoAfter = 20 * time.Millisecond
 func (s *Stream) letGo() {
 	s.pass(func() {
 		s.idle = false
-		s.keep(s.filter.LetGo())
+		s.keep(s.filter.LetGo(s.added))
 	})
 }
 
-// keep is the end of the chain: it adds text to the window. The caller holds mu.
-func (s *Stream) keep(p []byte) {
-	s.added = append(s.added, p...)
+// keep is the end of the chain: it adds to the window what was appended to added. The
+// caller holds mu.
+func (s *Stream) keep(added []byte) {
+	p := added[len(s.added):]
+	s.added = added
 	_, _ = s.buf.Write(p) // never fails
 	s.last = append(s.last, p[max(0, len(p)-utf8.UTFMax):]...)
 	s.last = append(s.last[:0], s.last[max(0, len(s.last)-utf8.UTFMax):]...)
