@@ -2,7 +2,6 @@ package capture
 
 import (
 	"hash/maphash"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/toolproc/toolproc/headtail"
@@ -35,9 +34,24 @@ type Page struct {
 // within returns the same page with a Text of another limit.
 func (p Page) within(limit headtail.Limits) Page {
 	p.Text, p.Truncated = p.snap.Text(limit)
-	p.Live = 0
-	if p.held > 0 {
-		p.Live = liveBytes(p.snap, p.held, p.Text)
+	live := p.snap.Tail[len(p.snap.Tail)-p.held:]
+	p.Live = len(linediff.Valid(live))
+	if p.Truncated == nil {
+		return p
+	}
+	begin := p.snap.Total - int64(p.held)
+	for _, c := range p.Truncated.Cuts {
+		if c.To <= begin {
+			continue
+		}
+		// Some of it is left out.
+		p.Live = len(p.Text) - c.At
+		if c.From > begin {
+			p.Live += len(linediff.Valid(live[:c.From-begin]))
+		} else {
+			p.Live -= c.Len
+		}
+		break
 	}
 	return p
 }
@@ -62,28 +76,6 @@ func (s *Stream) Read(from int64, limit headtail.Limits, m *Matcher) Page {
 		page.Found, page.Unsearched = m.found, m.skipped
 	}
 	return page.within(limit)
-}
-
-// liveBytes returns how many of the last bytes of a text are the last n bytes of
-// the snapshot from which it was made.
-func liveBytes(snap headtail.Snapshot, n int, text string) int {
-	before, live := snap.Head, snap.Tail
-	if len(live) > n {
-		before, live = live[:len(live)-n], live[len(live)-n:]
-	}
-	shown := linediff.Valid(live)
-	if strings.HasSuffix(text, shown) {
-		return len(shown)
-	}
-	// The text leaves out some of the live part.
-	if front := linediff.Valid(before); snap.Gap == 0 && strings.HasPrefix(text, front) {
-		return len(text) - len(front)
-	}
-	same := 0
-	for same < len(shown) && same < len(text) && shown[len(shown)-1-same] == text[len(text)-1-same] {
-		same++
-	}
-	return same
 }
 
 // snapshot takes a snapshot and, at the same moment, takes a matcher back: the

@@ -2,7 +2,9 @@ package capture_test
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -54,4 +56,19 @@ func FuzzStream(f *testing.F) {
 		require.Equal(t, text, page.Text)
 		require.EqualValues(t, want.Len(), page.Next)
 	})
+}
+
+// However a text is cut, Live is the part of it that may still be redrawn.
+func TestLive(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 3000 {
+		s := newStream(capture.Options{Head: r.IntN(200), Tail: r.IntN(200)})
+		s.Add([]byte(strings.Repeat("x", r.IntN(300)) + strings.Repeat("\xff", r.IntN(3)) + "\n" + strings.Repeat("x", 1+r.IntN(300))))
+		s.Add([]byte("\r" + strings.Repeat("z", r.IntN(300)) + strings.Repeat("\xff", r.IntN(3))))
+		page := s.Read(0, headtail.Limits{Bytes: 1 + r.IntN(500), Line: r.IntN(200)}, nil)
+		before, live := page.Text[:len(page.Text)-page.Live], page.Text[len(page.Text)-page.Live:]
+		require.NotContains(t, before, "z", "%q", page.Text)
+		require.NotContains(t, live, "x", "%q", page.Text)
+		s.End()
+	}
 }
