@@ -39,22 +39,19 @@ type Matcher struct {
 
 // NewMatcher compiles a pattern. It returns nil for an empty pattern.
 func NewMatcher(pattern string) (*Matcher, error) {
-	if pattern == "" {
-		return nil, nil
-	}
-	m := &Matcher{quote: maxQuote, matched: make(chan struct{})}
 	if pattern == "." {
-		return m, nil // see OutputRequest.Until: any new output matches, even an empty line
+		// See OutputRequest.Until: any new output matches, even an empty line.
+		return &Matcher{matched: make(chan struct{})}, nil
 	}
-	var err error
-	m.expression, err = compilePattern(pattern)
-	return m, err
+	return newMatcher(pattern, maxQuote)
 }
 
 // NewNotice compiles a pattern for [Stream.Notify]. It returns nil for an empty
 // pattern. "." is a pattern like any other: it matches the first line that is
 // not empty.
-func NewNotice(pattern string) (*Matcher, error) {
+func NewNotice(pattern string) (*Matcher, error) { return newMatcher(pattern, maxNotice) }
+
+func newMatcher(pattern string, quote int) (*Matcher, error) {
 	if pattern == "" {
 		return nil, nil
 	}
@@ -62,7 +59,7 @@ func NewNotice(pattern string) (*Matcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Matcher{expression: e, quote: maxNotice, matched: make(chan struct{})}, nil
+	return &Matcher{expression: e, quote: quote, matched: make(chan struct{})}, nil
 }
 
 // Matched returns a channel that is closed at the first match. If m is nil, the
