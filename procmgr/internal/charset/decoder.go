@@ -6,10 +6,10 @@ package charset
 import (
 	"bytes"
 	"slices"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
 )
 
@@ -124,38 +124,22 @@ func cutLine(p []byte) (line, after []byte) {
 	return p, nil
 }
 
+var wide = unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
+
 // wide appends the rest of a line of UTF-16LE, and returns what follows it, or a part
 // of a character.
 func (d *Decoder) wide(p []byte, end bool) []byte {
-	for len(p) >= 2 {
-		unit := rune(p[0]) | rune(p[1])<<8
-		size := 2
-		if utf16.IsSurrogate(unit) {
-			if len(p) < 4 && !end && unit < 0xdc00 {
-				return p
-			}
-			pair := unit
-			unit = utf8.RuneError
-			if len(p) >= 4 {
-				if r := utf16.DecodeRune(pair, rune(p[2])|rune(p[3])<<8); r != utf8.RuneError {
-					unit, size = r, 4
-				}
-			}
-		}
-		if unit != '\ufeff' || d.inside {
-			d.text = utf8.AppendRune(d.text, unit)
-		}
-		p = p[size:]
-		d.inside = unit != '\n'
-		if !d.inside {
-			return p
+	if !d.inside {
+		p = bytes.TrimPrefix(p, mark)
+	}
+	line, ended := len(p), false
+	for i := 0; i+1 < len(p) && !ended; i += 2 {
+		if p[i] == '\n' && p[i+1] == 0 {
+			line, ended = i+2, true
 		}
 	}
-	if end && len(p) > 0 {
-		d.text = utf8.AppendRune(d.text, utf8.RuneError)
-		p = nil
-	}
-	return p
+	d.inside = !ended
+	return p[d.decodeAs(wide, p[:line], ended || end):]
 }
 
 // narrow appends the rest of a line of bytes, and returns what follows it, or a part
@@ -170,7 +154,7 @@ func (d *Decoder) narrow(p []byte, end bool) []byte {
 	if !d.other {
 		d.text = append(d.text, line[:cut]...)
 	} else {
-		cut = d.decodeOther(line, end || line[len(line)-1] == '\n')
+		cut = d.decodeAs(d.encoding, line, end || line[len(line)-1] == '\n')
 	}
 	if cut > 0 {
 		d.inside = line[cut-1] != '\n'
@@ -192,10 +176,9 @@ func unfinished(p []byte) int {
 	return 0
 }
 
-// decodeOther appends a line that is in the encoding other, and returns how many of
-// its bytes that are.
-func (d *Decoder) decodeOther(line []byte, whole bool) int {
-	decoder := d.encoding.NewDecoder()
+// decodeAs appends a line, and returns how many of its bytes that are.
+func (d *Decoder) decodeAs(e encoding.Encoding, line []byte, whole bool) int {
+	decoder := e.NewDecoder()
 	taken := 0
 	for {
 		d.text = slices.Grow(d.text, 4*utf8.UTFMax)
