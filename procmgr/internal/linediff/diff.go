@@ -91,7 +91,7 @@ func Find(before, after Output, limit headtail.Limits) (c Changes, ok bool) {
 	}
 	f := finder{
 		comparison: compareTimes(before, after),
-		before:     split(a), after: split(b),
+		before:     slices.Collect(strings.Lines(a)), after: slices.Collect(strings.Lines(b)),
 		first: strings.Count(before.Text[:front], "\n") + 1,
 	}
 	inOrder := f.compare()
@@ -105,12 +105,13 @@ func Find(before, after Output, limit headtail.Limits) (c Changes, ok bool) {
 	w := &writer{most: line}
 	// The lines that were trimmed are in both.
 	all := 2*c.Lines + linesA - linesB
-	switch s := f.apart(); {
-	case !inOrder && len(s.added)+len(s.removed) > maxEdits:
+	removed, added, times := f.apart()
+	switch n := len(removed) + len(added); {
+	case !inOrder && n > maxEdits:
 		return Changes{}, false
-	case !inOrder, 2*(c.Added+c.Removed) > all && len(s.added)+len(s.removed) < c.Added+c.Removed:
-		c.Added, c.Removed, c.Times = len(s.added), len(s.removed), s.times
-		f.set(w, s)
+	case !inOrder, 2*(c.Added+c.Removed) > all && n < c.Added+c.Removed:
+		c.Added, c.Removed, c.Times = len(added), len(removed), times
+		f.set(w, removed, added)
 	default:
 		f.hunks(w)
 	}
@@ -143,16 +144,6 @@ func lines(text string) int {
 		n++
 	}
 	return n
-}
-
-// split returns the lines of a text, with their line ends.
-func split(text string) []string {
-	all := make([]string, 0, lines(text))
-	for text != "" {
-		line := firstLine(text)
-		all, text = append(all, line), text[len(line):]
-	}
-	return all
 }
 
 func firstLine(text string) string {
@@ -263,28 +254,18 @@ func (f *finder) same(i, j int32) bool {
 // one, unless both outputs have their texts equally often: times that stay belong to
 // themselves.
 func (f *finder) number() {
-	type place struct {
-		balance int
-		both    bool
-	}
-	texts := make(map[string]*place)
+	more := make(map[string]int) // how many more before has of a text
 	for _, line := range f.before {
-		if texts[line] == nil {
-			texts[line] = new(place)
-		}
-		texts[line].balance++
+		more[line]++
 	}
 	for _, line := range f.after {
-		if p := texts[line]; p != nil {
-			p.balance--
-			p.both = true
-		}
+		more[line]--
 	}
 	ids := make(map[string]int32)
 	number := func(lines []string, year int) []int32 {
 		all := make([]int32, len(lines))
 		for i, line := range lines {
-			if p := texts[line]; p == nil || !p.both || p.balance != 0 {
+			if more[line] != 0 {
 				line = form(line, findStamp(line, year))
 			}
 			id, ok := ids[line]
@@ -300,14 +281,9 @@ func (f *finder) number() {
 	f.kinds = len(ids)
 }
 
-// A difference has the indexes of the lines that only one of the outputs has, whatever
-// their order.
-type difference struct {
-	removed, added []int32
-	times          int // how many others differ in a time
-}
-
-func (f *finder) apart() (d difference) {
+// apart returns the indexes of the lines that only one of the outputs has, whatever
+// their order, and how many others differ in a time.
+func (f *finder) apart() (removed, added []int32, times int) {
 	waiting := make([][]int32, f.kinds) // the lines of before that have no partner
 	for i, id := range f.idsA {
 		waiting[id] = append(waiting[id], int32(i))
@@ -318,11 +294,9 @@ func (f *finder) apart() (d difference) {
 			waiting[id] = waiting[id][1:]
 			continue
 		}
-		d.added = append(d.added, int32(j))
+		added = append(added, int32(j))
 	}
-	d.removed = slices.Sorted(slices.Values(slices.Concat(waiting...)))
-	d.times = f.times
-	return d
+	return slices.Sorted(slices.Values(slices.Concat(waiting...))), added, f.times
 }
 
 // A block is a change: the lines of before and of after from the first index up
@@ -407,12 +381,12 @@ func apartAt(line string, others []string, i int) int {
 }
 
 // set writes the lines that only one of the outputs has.
-func (f *finder) set(w *writer, d difference) {
+func (f *finder) set(w *writer, removed, added []int32) {
 	w.WriteString("(The order of the lines differs. They are compared as a set: only lines that are more or fewer than before follow.)\n")
-	for _, i := range d.removed {
+	for _, i := range removed {
 		w.line('-', f.before[i], 0)
 	}
-	for _, i := range d.added {
+	for _, i := range added {
 		w.line('+', f.after[i], 0)
 	}
 }

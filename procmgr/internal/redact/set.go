@@ -175,7 +175,6 @@ type joinedText struct {
 	text   []byte
 	whole  int      // bytes of the text with them
 	breaks [][2]int // the offset in text of each, and the bytes of all up to there
-	room   []byte
 }
 
 // joins lends joined texts.
@@ -184,7 +183,7 @@ var joins = sync.Pool{New: func() any { return new(joinedText) }}
 // join joins the lines of a text.
 func join(text []byte) *joinedText {
 	j := joins.Get().(*joinedText)
-	j.whole, j.breaks, j.room = len(text), j.breaks[:0], j.room[:0]
+	j.text, j.whole, j.breaks = j.text[:0], len(text), j.breaks[:0]
 	removed := 0
 	for rest := text; len(rest) > 0; {
 		n := bytes.IndexByte(rest, '\n')
@@ -198,12 +197,11 @@ func join(text []byte) *joinedText {
 		if n > 0 && rest[n-1] == '\r' {
 			n--
 		}
-		j.room = append(j.room, rest[:n]...)
+		j.text = append(j.text, rest[:n]...)
 		removed += end - n
-		j.breaks = append(j.breaks, [2]int{len(j.room), removed})
+		j.breaks = append(j.breaks, [2]int{len(j.text), removed})
 		rest = rest[end:]
 	}
-	j.text = j.room
 	return j
 }
 
