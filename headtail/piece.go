@@ -31,7 +31,7 @@ func sizeOf(ps []piece) int {
 // cutLines appends b to ps, split into pieces: every line of more than limit
 // bytes is cut in its middle. Each piece but the last has a cut, and no piece
 // between two cuts is empty.
-func cutLines(ps []piece, b []byte, limit int, escaped bool) []piece {
+func cutLines(ps []piece, b []byte, limit int) []piece {
 	start := 0 // start of the current line
 	kept := 0  // start of the first piece that is not appended yet
 	for len(b)-start > limit {
@@ -49,7 +49,7 @@ func cutLines(ps []piece, b []byte, limit int, escaped bool) []piece {
 		room := limit - lineMarker.size(int64(end-start))
 		i := floor(b, start+room/2)
 		j := ceil(b, end-(room-(i-start)))
-		ps = append(ps, piece{b[kept:i], streamLen(b[i:j], escaped)})
+		ps = append(ps, piece{b[kept:i], streamLen(b[i:j])})
 		kept, start = j, end+1
 	}
 	return append(ps, piece{text: b[kept:]})
@@ -57,9 +57,9 @@ func cutLines(ps []piece, b []byte, limit int, escaped bool) []piece {
 
 // covers returns how many bytes of the stream the pieces stand for. The bytes that
 // their line markers count are included.
-func covers(ps []piece, escaped bool) (n int64) {
+func covers(ps []piece) (n int64) {
 	for _, p := range ps {
-		n += streamLen(p.text, escaped) + p.cut
+		n += streamLen(p.text) + p.cut
 	}
 	return n
 }

@@ -97,19 +97,18 @@ func (s Snapshot) Text(l Limits) (string, *Truncation) {
 	if gap == 0 && len(back) > 0 {
 		front, back = slices.Concat(front, back), nil
 	}
-	front, back, escaped := escape(front, back)
+	front, back = escape(front), escape(back)
 
 	size := len(front) + len(back)
 	if gap > 0 {
 		size += gapMarker.size(gap)
 	}
-	w.escaped = escaped
 	if size <= limit {
-		if gap == 0 {
-			return w.all(front), nil
-		}
 		w.Grow(size)
 		w.text(front)
+		if gap == 0 {
+			return w.String(), nil
+		}
 		w.marker(gapMarker, gap)
 		w.text(back)
 		return w.truncated(original)
@@ -117,11 +116,11 @@ func (s Snapshot) Text(l Limits) (string, *Truncation) {
 
 	// Most texts have few long lines, so arrays on the stack are enough.
 	var a, z [4]piece
-	frontPieces := cutLines(a[:0], front, line, escaped)
+	frontPieces := cutLines(a[:0], front, line)
 	backPieces := frontPieces
 	size = sizeOf(frontPieces)
 	if gap > 0 {
-		backPieces = cutLines(z[:0], back, line, escaped)
+		backPieces = cutLines(z[:0], back, line)
 		size += gapMarker.size(gap) + sizeOf(backPieces)
 	}
 	w.cuts = make([]Cut, 0, len(frontPieces)+len(backPieces))
@@ -144,7 +143,7 @@ func (s Snapshot) Text(l Limits) (string, *Truncation) {
 			last = back // never joined to front without a marker between them
 		}
 		last = last[ceil(last, len(last)-min(limit, len(last))):]
-		w.skip(Cut{}, original-streamLen(last, escaped))
+		w.skip(Cut{}, original-streamLen(last))
 		w.text(last)
 		return w.truncated(original)
 	}
@@ -157,7 +156,7 @@ func (s Snapshot) Text(l Limits) (string, *Truncation) {
 	w.Grow(limit)
 	w.pieces(begin)
 	w.text(last.text)
-	w.marker(gapMarker, original-covers(begin, escaped)-covers([]piece{last, first}, escaped)-covers(end, escaped))
+	w.marker(gapMarker, original-covers(begin)-covers([]piece{last, first})-covers(end))
 	w.pieces([]piece{first})
 	w.pieces(end)
 	return w.truncated(original)

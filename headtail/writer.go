@@ -16,14 +16,8 @@ const hole = "\xed\xb2\x80"
 // replacement is the rune that replaces a hole in the end.
 const replacement = string(utf8.RuneError)
 
-// escape returns front and back with a hole for each invalid byte, and reports
-// whether there are any.
-func escape(front, back []byte) (f, b []byte, escaped bool) {
-	f, b = escapeOne(front), escapeOne(back)
-	return f, b, len(f)+len(b) != len(front)+len(back)
-}
-
-func escapeOne(b []byte) []byte {
+// escape returns b with a hole for each invalid byte.
+func escape(b []byte) []byte {
 	if utf8.Valid(b) {
 		return b
 	}
@@ -41,12 +35,8 @@ func escapeOne(b []byte) []byte {
 }
 
 // streamLen returns how many bytes of the stream b was made from.
-func streamLen(b []byte, escaped bool) int64 {
-	n := len(b)
-	if escaped {
-		n -= bytes.Count(b, []byte(hole)) * (len(hole) - 1)
-	}
-	return int64(n)
+func streamLen(b []byte) int64 {
+	return int64(len(b) - bytes.Count(b, []byte(hole))*(len(hole)-1))
 }
 
 // A marker is the text around the number of missing bytes.
@@ -62,41 +52,25 @@ func (m marker) size(n int64) int {
 	return len(m.open) + len(strconv.AppendInt(digits[:0], n, 10)) + len(m.close)
 }
 
-// A writer builds a text, and counts the bytes of the stream that it contains.
+// A writer builds a text, and notes what it leaves out.
 type writer struct {
 	strings.Builder
-	escaped  bool
-	retained int64
-	lines    int
-
 	at   int64 // the offset of the next byte of the stream
 	cuts []Cut
 }
 
-// all returns b as a text. It avoids the Builder if it can.
-func (w *writer) all(b []byte) string {
-	if !w.escaped {
-		return string(b)
-	}
-	w.Grow(len(b))
-	w.text(b)
-	return w.String()
-}
-
 func (w *writer) text(b []byte) {
-	n := streamLen(b, w.escaped)
-	w.retained += n
-	w.at += n
-	for w.escaped {
-		i := bytes.Index(b, []byte(hole))
-		if i < 0 {
-			break
+	for {
+		part, rest, found := bytes.Cut(b, []byte(hole))
+		w.Write(part)
+		w.at += int64(len(part))
+		if !found {
+			return
 		}
-		w.Write(b[:i])
 		w.WriteString(replacement)
-		b = b[i+len(hole):]
+		w.at++
+		b = rest
 	}
-	w.Write(b)
 }
 
 func (w *writer) marker(m marker, n int64) {
@@ -124,7 +98,6 @@ func (w *writer) pieces(ps []piece) {
 		w.text(p.text)
 		if p.cut > 0 {
 			w.marker(lineMarker, p.cut)
-			w.lines++
 		}
 	}
 }
@@ -132,12 +105,13 @@ func (w *writer) pieces(ps []piece) {
 // truncated returns the text, and the Truncation for a stream of original
 // bytes.
 func (w *writer) truncated(original int64) (string, *Truncation) {
-	return w.String(), &Truncation{
-		OriginalBytes:  original,
-		RetainedBytes:  w.retained,
-		OmittedBytes:   original - w.retained,
-		TruncatedLines: w.lines,
-		Strategy:       strategy,
-		Cuts:           w.cuts,
+	t := &Truncation{OriginalBytes: original, Strategy: strategy, Cuts: w.cuts}
+	for _, c := range w.cuts {
+		t.OmittedBytes += c.To - c.From
+		if c.Line {
+			t.TruncatedLines++
+		}
 	}
+	t.RetainedBytes = original - t.OmittedBytes
+	return w.String(), t
 }
