@@ -15,7 +15,8 @@ const (
 )
 
 // realVariables are variables in the form that programs, build systems and
-// services use, and the expected fate of each.
+// services use, and the expected fate of each. TestSecretName has others whose name
+// alone decides.
 var realVariables = []struct {
 	entry string
 	goes  bool
@@ -28,17 +29,12 @@ var realVariables = []struct {
 	{`CALLER_PWD=C:\src`, stays, "a directory by its value, on Windows"},
 	{"INIT_CWD=/home/u/src", stays, "npm's"},
 	{"SSH_AUTH_SOCK=/run/user/1000/ssh", stays, "where the agent is"},
-	{"SSH_AGENT_PID=123", stays, "a pid"},
 	{"SSH_ASKPASS=/usr/bin/ksshaskpass", stays, "a program"},
 	{"SUDO_ASKPASS=/usr/bin/x", stays, "a program"},
-	{"GPG_KEY_ID=ABCDEF12", stays, "public"},
-	{"GPG_KEY=E3FF2839C048B25C084DEBE9B26995E310250568", stays, "the fingerprint in Python's images"},
 	{"GPG_TTY=/dev/pts/0", stays, "a terminal"},
 	{"GNOME_KEYRING_CONTROL=/run/user/1000/keyring", stays, "a directory"},
-	{"KEYBOARD_LAYOUT=de", stays, "a word, and no part of one"},
 	{"KITTY_PUBLIC_KEY=1:abcdef", stays, "public"},
 	{"KITTY_WINDOW_ID=1", stays, "a number"},
-	{"XDG_SESSION_ID=2", stays, "a number"},
 	{"XDG_SESSION_COOKIE=abc-123.456-789", stays, "an ID, in spite of its name"},
 	{"DESKTOP_STARTUP_ID=gnome-1", stays, "an ID"},
 	{"DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/1000/bus", stays, "an address"},
@@ -92,7 +88,6 @@ var realVariables = []struct {
 	{"GITHUB_STEP_SUMMARY=/home/runner/sum", stays, "a file"},
 	{"RUNNER_TEMP=/home/runner/tmp", stays, "a directory"},
 	{"ACTIONS_RUNTIME_TOKEN=abc", goes, "of the run"},
-	{"ACTIONS_ID_TOKEN_REQUEST_TOKEN=abc", goes, "what an identity is asked for with"},
 	{"ACTIONS_ID_TOKEN_REQUEST_URL=https://example.com/?api-version=2.0", stays, "where it is asked for"},
 	{"INPUT_GITHUB-TOKEN=abc", goes, "an input of an action"},
 	{"INPUT_TOKEN=abc", goes, "an input of an action"},
@@ -102,7 +97,6 @@ var realVariables = []struct {
 	{"GOOGLE_GHA_CREDS_PATH=/home/runner/gha-creds.json", stays, "a file"},
 
 	// GitLab
-	{"CI_JOB_TOKEN=abc", goes, "of the job"},
 	{"CI_JOB_ID=1", stays, "a number"},
 	{"CI_REGISTRY_PASSWORD=abc", goes, "a password"},
 	{"CI_REGISTRY_USER=gitlab-ci-token", stays, "a name"},
@@ -128,23 +122,18 @@ var realVariables = []struct {
 	{"BUILDKITE_AGENT_ACCESS_TOKEN=abc", goes, "a token"},
 	{"BUILDKITE_PLUGINS=[{\"docker#v5\":{\"image\":\"x\"}}]", stays, "JSON without a secret"},
 	{"SYSTEM_ACCESSTOKEN=abc", goes, "of the job"},
-	{"AZURE_DEVOPS_EXT_PAT=abc", goes, "a personal access token"},
 	{`VSS_NUGET_EXTERNAL_FEED_ENDPOINTS={"endpointCredentials":[{"endpoint":"https://x","username":"u","password":"abc"}]}`, goes, "a password in JSON"},
 	{"ENDPOINT_AUTH_SCHEME_SYSTEMVSSCONNECTION=OAuth", stays, "a kind"},
 	{"AGENT_TOOLSDIRECTORY=/opt/hostedtoolcache", stays, "a directory"},
 	{"BUILD_SOURCEVERSION=0123456789abcdef0123456789abcdef01234567", stays, "a commit"},
 
 	// Clouds
-	{"AWS_ACCESS_KEY_ID=abc", goes, "half of a pair"},
-	{"AWS_SECRET_ACCESS_KEY=abc", goes, "the other half"},
-	{"AWS_SESSION_TOKEN=abc", goes, "with it"},
 	{"AWS_PROFILE=dev", stays, "a name"},
 	{"AWS_REGION=eu-central-1", stays, "a place"},
 	{"AWS_CREDENTIAL_EXPIRATION=2026-01-01T00:00:00Z", stays, "a time"},
 	{"AWS_WEB_IDENTITY_TOKEN_FILE=/var/run/token", stays, "a file"},
 	{"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI=/v2/credentials/x", stays, "where it is asked for"},
 	{"AWS_CONTAINER_AUTHORIZATION_TOKEN=abc", goes, "what it is asked for with"},
-	{"AWS_BEARER_TOKEN_BEDROCK=abc", goes, "a token"},
 	{"AWS_ROLE_ARN=arn:aws:iam::123456789012:role/x", stays, "a name"},
 	{"AWS_EC2_METADATA_DISABLED=true", stays, "a setting"},
 	{"KMS_KEY_ID=alias/x", stays, "a name"},
@@ -154,7 +143,6 @@ var realVariables = []struct {
 	{"GOOGLE_KEY=abc", goes, "a key of a known host"},
 	{"AZURE_CLIENT_ID=123e4567-e89b-12d3-a456-426614174000", stays, "public"},
 	{"AZURE_TENANT_ID=123e4567-e89b-12d3-a456-426614174000", stays, "public"},
-	{"AZURE_CLIENT_SECRET=abc", goes, "a secret"},
 	{"AZURE_FEDERATED_TOKEN_FILE=/var/run/token", stays, "a file"},
 	{"AZURE_TOKEN_CREDENTIALS=dev", stays, "which of them to try"},
 	{"IDENTITY_ENDPOINT=http://localhost:42356/msi/token", stays, "where it is asked for"},
@@ -176,14 +164,11 @@ var realVariables = []struct {
 	{"SOPS_AGE_KEY=abc", goes, "a key"},
 	{"SOPS_AGE_KEY_FILE=/home/u/keys.txt", stays, "a file"},
 	{"VAULT_ADDR=https://vault.example", stays, "a URL"},
-	{"VAULT_TOKEN=abc", goes, "a token"},
 	{"SECRETS_MANAGER_REGION=eu", stays, "a place"},
 	{"SECRET_STORE=vault", stays, "which one"},
-	{"TF_VAR_db_password=abc", goes, "a password"},
 	{"TF_VAR_dbPassword=abc", goes, "the same in camel case"},
 
 	// Models
-	{"OPENAI_API_KEY=abc", goes, "a key"},
 	{"openaiApiKey=abc", goes, "the same in camel case"},
 	{"OPENAI_API_KEY2=abc", goes, "a second one"},
 	{"OpenAIKey=abc", goes, "an acronym in camel case"},
@@ -196,13 +181,9 @@ var realVariables = []struct {
 	{"MISTRAL_KEY=abc", goes, "a key of a known host"},
 	{"GROQ_KEY=abc", goes, "a key of a known host"},
 	{"DEEPSEEK_KEY=abc", goes, "a key of a known host"},
-	{"MAX_TOKENS=4096", stays, "of a text"},
 	{"maxTokens=4096", stays, "of a text"},
-	{"TOKENS=4096", stays, "of a text"},
-	{"TOKENIZERS_PARALLELISM=false", stays, "of a text"},
 	{"EOS_TOKEN=<|endoftext|>", stays, "of a text"},
 	{"TIKTOKEN_CACHE_DIR=/tmp/x", stays, "a directory"},
-	{"HF_TOKEN=abc", goes, "a token"},
 	{"HF_HOME=/home/u/.cache/huggingface", stays, "a directory"},
 	{"LANGSMITH_TRACING=true", stays, "a setting"},
 
@@ -239,24 +220,16 @@ var realVariables = []struct {
 	{"SESSION_COOKIE_SECURE=true", stays, "a setting"},
 	{"SESSION_COOKIE_NAME=sid", stays, "a name"},
 	{"SESSION_COOKIE=abc", goes, "a cookie, as likely as its name"},
-	{"RELEASE_COOKIE=abc", goes, "Erlang's, which lets anyone in"},
-	{"SECRET_KEY_BASE=abc", goes, "Rails'"},
-	{"RAILS_MASTER_KEY=abc", goes, "Rails'"},
 	{"APP_KEY=base64:abc", goes, "Laravel's"},
 	{"DJANGO_SETTINGS_MODULE=x.settings", stays, "a name"},
 	{"ACCESS_TOKEN_EXPIRE_MINUTES=30", stays, "a time"},
 	{"ACCESS_TOKEN_EXPIRES_IN=30", stays, "a time"},
-	{"JWT_SECRET=abc", goes, "a secret"},
 	{"JWT_EXPIRES_IN=7d", stays, "a time"},
-	{"JWT_ISSUER=x", stays, "a name"},
 	{"TOKEN_ISSUER=x", stays, "a name"},
 	{"OAUTH_TOKEN_ENDPOINT_AUTH_METHOD=client_secret_basic", stays, "a method"},
-	{"PASSWORD_MIN_LENGTH=12", stays, "a number"},
 	{"SENTRY_DSN=https://0123456789abcdef@o1.ingest.sentry.io/1", stays, "in every page"},
-	{"SENTRY_AUTH_TOKEN=abc", goes, "a token"},
 	{"LAUNCHDARKLY_SDK_KEY=abc", goes, "a server's"},
 	{"SPRING_DATASOURCE_PASSWORD=abc", goes, "a password"},
-	{"spring.datasource.password=abc", goes, "the same as a property"},
 	{"dbPassword=abc", goes, "camel case"},
 	{"XApiKey=abc", goes, "camel case"},
 	{"X-Api-Key=abc", goes, "a header's name"},
@@ -277,7 +250,6 @@ var realVariables = []struct {
 	{"DSN=user@tcp(127.0.0.1:3306)/db", stays, "no password"},
 	{"DSN=user:@tcp(127.0.0.1:3306)/db", stays, "no password"},
 	{"ORACLE_DSN=scott/tiger@//db.example:1521/orcl", goes, "as Oracle's tools take it"},
-	{"MYSQL_PWD=abc", goes, "a password"},
 	{"MYSQL_PWD=/abc", goes, "one that begins like a path"},
 	{"ORACLE_PWD=abc", goes, "a password"},
 	{"ORACLE_PWD=/abc+def=", goes, "one that begins like a path, and is none"},
@@ -286,7 +258,6 @@ var realVariables = []struct {
 	{"DB_PW=abc", goes, "a password"},
 	{"PW=abc", goes, "a password"},
 	{"adminPw=abc", goes, "camel case"},
-	{"PGPASSWORD=abc", goes, "libpq's"},
 	{"PGPASSFILE=/home/u/.pgpass", stays, "a file"},
 	{"PGHOST=db.example", stays, "a host"},
 	{"REDIS_AUTH=abc", goes, "what AUTH takes"},
@@ -299,9 +270,7 @@ var realVariables = []struct {
 	{"COSMOS_KEY=abc", goes, "a key of a known host"},
 
 	// Packages and releases
-	{"NPM_TOKEN=abc", goes, "a token"},
 	{"npm_config_registry=https://registry.npmjs.org/", stays, "a URL"},
-	{"npm_config_//registry.npmjs.org/:_authToken=abc", goes, "a token"},
 	{"NPMRC=//registry.npmjs.org/:_authToken=abc", goes, "a line of an .npmrc"},
 	{"NPMRC=//registry.npmjs.org/:_authToken=${NPM_TOKEN}", stays, "a line with a reference"},
 	{"NETRC_DATA=machine example.com login u password abc", goes, "a line of a .netrc"},
@@ -354,7 +323,6 @@ var realVariables = []struct {
 	{"STARSHIP_SESSION_KEY=1234567890123456", stays, "the name of a log"},
 	{"ATUIN_SESSION=0190f3c4d5e67890abcdef0123456789", stays, "an ID"},
 	{"PASSWORD_STORE_DIR=/home/u/.password-store", stays, "a directory"},
-	{"PASSWORD_STORE_KEY=ABCDEF12", stays, "public"},
 
 	// Settings of programs
 	{"Jwt__Key=abc", goes, "ASP.NET's way to write Jwt:Key"},
@@ -372,7 +340,6 @@ var realVariables = []struct {
 
 	// The network
 	{"HTTPS_PROXY=http://u:p@proxy.example:3128", stays, "needed to reach anything"},
-	{"no_proxy=localhost", stays, "needed to reach anything"},
 	{"HTTP_HEADER=Cookie: sid=abc", goes, "a cookie"},
 	{"SLACK_URL=https://hooks.slack.com/triggers/T0/1/x", goes, "lets anyone post"},
 	{"TEAMS_URL=https://x.webhook.office.com/webhookb2/0123", goes, "lets anyone post"},

@@ -172,6 +172,18 @@ func TestConcurrentUse(t *testing.T) {
 	require.EqualValues(t, writers*lines*len(line), b.Total())
 }
 
+func TestSnapshotSharesNoMemory(t *testing.T) {
+	b := headtail.New(4, 4)
+	write(t, b, "abcdefghijkl")
+	s := b.Snapshot(0)
+	write(t, b, "mnop")
+	require.Equal(t, "abcd", string(s.Head))
+	require.Equal(t, "ijkl", string(s.Tail))
+	clear(s.Head)
+	clear(s.Tail)
+	require.Equal(t, headtail.Snapshot{Head: []byte("abcd"), Gap: 8, Tail: []byte("mnop"), Total: 16}, b.Snapshot(0))
+}
+
 func TestCopyInto(t *testing.T) {
 	b := headtail.New(3, 3)
 	n, err := io.Copy(b, strings.NewReader("abcdefghi"))
