@@ -16,9 +16,10 @@ type Filter struct {
 	set *Set
 	// tail are the newest bytes of the stream, as far as they may be the beginning of a
 	// value. The output has the first shown of them, or what stands for them.
-	tail  []byte
-	shown int
-	seen  []string // the names of the values that were masked
+	tail   []byte
+	shown  int
+	masked bool     // the last of them is in a value that has been masked
+	seen   []string // the names of the values that were masked
 }
 
 // NewFilter returns a Filter for a stream that begins, or nil if the Set is nil.
@@ -88,7 +89,7 @@ func (f *Filter) Peek(p []byte) []byte {
 	if f == nil || len(p) == 0 {
 		return p
 	}
-	g := Filter{set: f.set, tail: bytes.Clone(f.tail), shown: f.shown}
+	g := Filter{set: f.set, tail: bytes.Clone(f.tail), shown: f.shown, masked: f.masked}
 	return g.LetGo(g.Append(nil, p))
 }
 
@@ -100,10 +101,13 @@ func (f *Filter) emit(dst, text []byte, end int) []byte {
 		if s.from >= end || s.to <= at {
 			continue
 		}
-		dst = append(dst, text[at:max(at, s.from)]...)
-		dst = append(append(append(dst, "[withheld: "...), f.set.names[s.value]...), ']')
-		at = s.to
+		if !f.masked || s.from >= at { // else it overlaps what stands there already
+			dst = append(dst, text[at:max(at, s.from)]...)
+			dst = append(append(append(dst, "[withheld: "...), f.set.names[s.value]...), ']')
+		}
+		at, f.masked = s.to, true
 	}
+	f.masked = f.masked && end <= at
 	f.shown = max(at, end)
 	return append(dst, text[at:f.shown]...)
 }

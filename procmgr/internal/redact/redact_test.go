@@ -207,6 +207,7 @@ func TestNothing(t *testing.T) {
 
 func FuzzFilter(f *testing.F) {
 	f.Add("abcdabcd", "xxabcd\nabcd", uint(3))
+	f.Add("0000", "000000000", uint(7))
 	f.Add("ab'\"cd/+ef gh%41", `x ab'\''\"cd\/\u002bef gh%2541 ab%27%22cd/%2Bef+gh%41`, uint(30))
 	f.Add("é/\n\\\"'x+yyyyyyy", `"\u00e9\/\n\\\"'x\\u002byyyyyyy"`, uint(7))
 	f.Fuzz(func(t *testing.T, value, text string, cut uint) {
