@@ -22,7 +22,8 @@ type Highlight struct {
 }
 
 const (
-	// maxSearch and maxSearchTime bound the search for one page.
+	// maxSearch bounds the search of each part that is left out, and maxSearchTime the
+	// search for one page.
 	maxSearch     = 64 << 20
 	maxSearchTime = 200 * time.Millisecond
 	// maxForms is how many forms of a weight are told apart. More would make a list
@@ -92,7 +93,7 @@ func (s *Stream) highlightsWithin(p Page, room int, failed bool, limit time.Dura
 	s.awaitLog()
 	now := time.Now()
 	// A part of the time is for the numbers of the lines.
-	search := scan{log: s.log, failed: failed, deadline: now.Add(limit * 3 / 4), left: maxSearch, forms: make(map[string]*finding)}
+	search := scan{log: s.log, failed: failed, deadline: now.Add(limit * 3 / 4), forms: make(map[string]*finding)}
 	shown := p.snap.From
 	var parts []headtail.Cut
 	for _, c := range p.Truncated.Cuts {
@@ -131,7 +132,6 @@ type scan struct {
 	log      *logFile
 	failed   bool
 	deadline time.Time
-	left     int64 // bytes that may still be searched
 	forms    map[string]*finding
 	all      [weights]int // how many forms there are of each weight
 }
@@ -157,8 +157,8 @@ func (g *logFile) linesBefore(at int64, n int) int64 {
 
 // part searches one part.
 func (s *scan) part(from, end int64) {
-	for from < end && s.left > 0 && time.Now().Before(s.deadline) {
-		p := s.log.read(from, min(searchChunk, end-from, s.left))
+	for from < end && time.Now().Before(s.deadline) {
+		p := s.log.read(from, min(searchChunk, end-from))
 		if len(p) == 0 {
 			return // the log has no more
 		}
@@ -166,7 +166,6 @@ func (s *scan) part(from, end int64) {
 		if i := bytes.LastIndexByte(p, '\n') + 1; i > 0 && from+int64(len(p)) < end {
 			p = p[:i]
 		}
-		s.left -= int64(len(p))
 		for line := range bytes.Lines(p) {
 			if weight, hit := judge(line, s.failed); weight > nothing {
 				s.add(line, from, end, weight, hit)

@@ -100,7 +100,9 @@ func (g *logFile) fill(s *headtail.Snapshot, want int64) {
 	if n := min(s.Gap, want-int64(len(s.Head))); n > 0 {
 		p := g.read(from, n)
 		if int64(len(p)) < s.Gap {
-			p = p[:len(p)-unfinished(p)] // no rune is cut at a gap
+			whole := headtail.New(len(p), 0)
+			_, _ = whole.Write(p)      // never fails
+			p = whole.Snapshot(0).Head // no rune is cut at a gap
 		}
 		s.Head = append(s.Head, p...)
 		s.Gap -= int64(len(p))
@@ -120,20 +122,6 @@ func (g *logFile) fill(s *headtail.Snapshot, want int64) {
 	if s.Gap == 0 {
 		s.Head, s.Tail = append(s.Head, s.Tail...), nil
 	}
-}
-
-// unfinished returns the number of bytes at the end of p that begin a rune but
-// do not end it.
-func unfinished(p []byte) int {
-	for n := 1; n < utf8.UTFMax && n <= len(p); n++ {
-		if c := p[len(p)-n]; utf8.RuneStart(c) {
-			if !utf8.FullRune(p[len(p)-n:]) {
-				return n
-			}
-			return 0
-		}
-	}
-	return 0
 }
 
 // Whole returns all of the output of a stream that has ended. ok is false if it has
