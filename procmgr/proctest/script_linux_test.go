@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/procstat"
 	"github.com/toolproc/toolproc/procmgr/proctest"
 )
 
@@ -53,6 +54,20 @@ func endStrays(id string) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}
+}
+
+// lives reports whether a process of a group lives. A zombie of the group does not: it may
+// take seconds until PID 1 reaps it.
+func lives(group int) bool {
+	if syscall.Kill(-group, 0) != nil {
+		return false
+	}
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	return slices.ContainsFunc(dirs, func(dir string) bool {
+		pid, _ := strconv.Atoi(filepath.Base(dir))
+		p, ok := procstat.Look(pid)
+		return ok && p.Group == group && !p.Ended()
+	})
 }
 
 // shell plays a command by a shell in a session of its own, which prints to a file.
@@ -94,7 +109,7 @@ func shell(t *testing.T, c *proctest.Command) int {
 	if cmd.Start() != nil {
 		return 126
 	}
-	group, exited := -cmd.Process.Pid, make(chan int, 1)
+	group, exited := cmd.Process.Pid, make(chan int, 1)
 	go func() { // this function waits for its value
 		_ = cmd.Wait()
 		if status := cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signaled() {
@@ -105,7 +120,7 @@ func shell(t *testing.T, c *proctest.Command) int {
 	}()
 	buf, at, code, left := make([]byte, 64<<10), int64(0), 0, false
 	for {
-		alive := syscall.Kill(group, 0) == nil // before the read, which has all that it has printed then
+		alive := !left || lives(group) // before the read, which has all that it has printed then
 		if n, _ := file.ReadAt(buf, at); n > 0 && c.Context().Err() == nil {
 			at += int64(n)
 			_, _ = c.Write(buf[:n])
@@ -113,11 +128,11 @@ func shell(t *testing.T, c *proctest.Command) int {
 		}
 		switch {
 		case c.Context().Err() != nil:
-			_ = syscall.Kill(group, syscall.SIGKILL)
+			_ = syscall.Kill(-group, syscall.SIGKILL)
 			if !left {
 				<-exited
 			}
-			for ; alive; alive = syscall.Kill(group, 0) == nil {
+			for lives(group) {
 				time.Sleep(time.Millisecond)
 			}
 			return code
@@ -126,15 +141,15 @@ func shell(t *testing.T, c *proctest.Command) int {
 		}
 		select {
 		case sig := <-signals:
-			_ = syscall.Kill(group, map[procmgr.Signal]syscall.Signal{procmgr.Terminate: syscall.SIGTERM, procmgr.Interrupt: syscall.SIGINT}[sig])
-			_ = syscall.Kill(group, syscall.SIGCONT)
+			_ = syscall.Kill(-group, map[procmgr.Signal]syscall.Signal{procmgr.Terminate: syscall.SIGTERM, procmgr.Interrupt: syscall.SIGINT}[sig])
+			_ = syscall.Kill(-group, syscall.SIGCONT)
 		case code = <-exited:
 			for n := 1; n > 0; { // all that it has printed
 				n, _ = file.ReadAt(buf, at)
 				at += int64(n)
 				_, _ = c.Write(buf[:n])
 			}
-			if syscall.Kill(group, 0) != nil {
+			if !lives(group) {
 				return code
 			}
 			c.Detach(code)
