@@ -113,6 +113,15 @@ func (m mutant) run(t *testing.T, name string, slow bool) (failures []string) {
 	return failures
 }
 
+// A Start that hangs is told as such: nothing is said of an answer that never came.
+func TestStartThatHangs(t *testing.T) {
+	for name := range strings.SplitSeq(hanging.fails, "; ") {
+		failures := hanging.run(t, name, true)
+		require.Len(t, failures, 1)
+		require.Contains(t, failures[0], "the call does not return")
+	}
+}
+
 // faultVariable makes TestFaultyHost run the suite on the mutant of that name.
 const faultVariable = "TOOLPROC_PROCTEST_FAULT"
 

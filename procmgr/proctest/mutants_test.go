@@ -633,8 +633,17 @@ var mutants = []mutant{
 	}), "input/does not wait"},
 }
 
+// hanging does not return from a Start whose context has ended, as long as the process
+// lives.
+var hanging = mutant{"does not return from what it has given up", started(func(ctx context.Context, m procmgr.Manager, _ procmgr.StartRequest, out *procmgr.Output, _ *error) {
+	if ctx.Err() != nil && out.Process.ID != "" {
+		_, _ = m.Output(context.WithoutCancel(ctx), out.Process.ID, procmgr.OutputRequest{Wait: math.MaxInt64})
+	}
+}), "refusal/cut short; start/context ends during the wait"}
+
 // slowMutants are found out by a wait that lasts until its time is up.
 var slowMutants = []mutant{
+	hanging,
 	{"matches nothing", reading(func(req *procmgr.OutputRequest) {
 		if req.Until != "" {
 			req.Until = "no such line"

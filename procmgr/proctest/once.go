@@ -11,7 +11,7 @@ import (
 )
 
 var refusalCases = []testCase{
-	{"cut short", "if Start returns an error without an ID, and the error is not ErrUnknown, it has started nothing and will start nothing", refusalCutShort},
+	{"cut short", "Start returns when its ctx ends; if it returns an error without an ID, and the error is not ErrUnknown, it has started nothing and will start nothing", refusalCutShort},
 	{"conflict", "a Start that fails with ErrConflict starts nothing and returns no ID: the process of that ID belongs to another request", func(c *check, m *view) {
 		id := m.sleeper()
 		m.refuses(procmgr.StartRequest{ID: id, Command: "true"}, procmgr.ErrConflict, "Start of another command with the ID of a process that runs")
@@ -35,6 +35,8 @@ func refusalCutShort(c *check, m *view) {
 		out, err := m.tryStartIn(ctx, procmgr.StartRequest{ID: id, Command: "echo " + id + " >> " + quote(marks) + "; exec sleep 600", Wait: c.long})
 		cancel()
 		switch {
+		case isOneOf(err, errHung, errLasted):
+			c.fatalf("the ctx of a Start ended after %v, and that did not end the call: %s", after, told(err))
 		case err == nil: // other cases look for that
 		case out.Process.ID == "" && !errors.Is(err, procmgr.ErrUnknown):
 			refused = append(refused, id)

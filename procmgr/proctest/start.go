@@ -69,6 +69,7 @@ var startCases = []testCase{
 		id := c.id()
 		out, err := m.tryStartIn(ctx, procmgr.StartRequest{ID: id, Command: "exec sleep 600", Wait: c.long})
 		c.is(err, context.Canceled, "Start whose ctx had ended before")
+		c.endIfFailed()
 		if out.Process.ID == "" {
 			c.is(errOf(m.tryRead(id, procmgr.OutputRequest{})), procmgr.ErrNotFound, "Output of the ID of a Start that returned none")
 		}
@@ -140,6 +141,7 @@ func startBounded(c *check, m *view) {
 	cancel()
 	<-done
 	c.is(err, context.Canceled, "Start whose ctx ended during its wait")
+	c.endIfFailed()
 	c.fatalIf(out.Process.ID == "", "Start whose ctx ended during its wait returned no ID for the process that it had begun")
 	m.lives(out.Process.ID, "after the ctx of its Start had ended")
 }
