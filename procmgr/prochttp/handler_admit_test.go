@@ -207,9 +207,11 @@ func TestRefusedBodies(t *testing.T) {
 	require.Empty(t, list(t, local), "nothing was started")
 }
 
-// A text that only looks like half a character is accepted.
-func TestEscapes(t *testing.T) {
+// A text that only looks like half a character is accepted, and a negative wait is none.
+func TestAcceptedBodies(t *testing.T) {
 	h := newHandler(t, newLocal(t, nil), nil)
+	status, _ := ask(t, h, request("/start", `{"command":"exec sleep 1000","wait":"-1h","age":"-1s"}`))
+	require.Equal(t, http.StatusOK, status)
 	for _, command := range []string{`true # \\udc80`, `true # \ud83d\ude00`, `true # \u00e4\n`, `true # \\\\ud83d`, `true # \"\u005c`} {
 		status, _ := ask(t, h, request("/start", `{"command":"`+command+`","wait":"30s"}`))
 		require.Equal(t, http.StatusOK, status, command)

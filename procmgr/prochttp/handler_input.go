@@ -21,7 +21,7 @@ func (r *request) input() {
 	if req.IdempotencyKey == "" {
 		req.IdempotencyKey = newKey()
 	}
-	req.Wait = min(req.Wait, maxSlice)
+	req.Wait = sliceOf(req.Wait)
 	var out procmgr.InputOutput
 	began := time.Now()
 	ended, err := r.limited(req.Wait, req.Wait > 0, func(ctx context.Context) (err error) {

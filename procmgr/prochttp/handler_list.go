@@ -47,7 +47,7 @@ func (r *request) events() {
 		return
 	}
 	req := procmgr.EventsRequest(body)
-	req.Wait = min(req.Wait, maxSlice)
+	req.Wait = sliceOf(req.Wait)
 	if r.h.opts.Context.Err() != nil {
 		req.Wait = 0
 	}

@@ -26,7 +26,7 @@ func (r *request) output() {
 			return
 		}
 	}
-	body.Wait = min(body.Wait, maxSlice)
+	body.Wait = sliceOf(body.Wait)
 	if body.Wait == 0 {
 		body.WaitID = ""
 	}

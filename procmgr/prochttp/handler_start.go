@@ -25,7 +25,7 @@ func (r *request) start() {
 		return
 	}
 	req := procmgr.StartRequest(body)
-	req.Wait = min(req.Wait, maxSlice)
+	req.Wait = sliceOf(req.Wait)
 	if up, err := time.ParseDuration(r.Header.Get(headerUp)); err == nil {
 		req.Age = check.Aged(req.Age, time.Since(r.h.began)-up)
 	}

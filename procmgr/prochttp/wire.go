@@ -192,7 +192,7 @@ func encode(v any) ([]byte, error) {
 var (
 	written = json.JoinOptions(json.Deterministic(true), json.WithMarshalers(json.MarshalToFunc(writeDuration)))
 	asked   = json.JoinOptions(json.RejectUnknownMembers(true),
-		json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(readText), json.UnmarshalFromFunc(readWait))))
+		json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(readText), json.UnmarshalFromFunc(readDuration))))
 	answered = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true),
 		json.WithUnmarshalers(json.UnmarshalFromFunc(readNanoseconds)))
 )
@@ -236,23 +236,22 @@ func readText(d *jsontext.Decoder, _ *string) error {
 	return errors.ErrUnsupported
 }
 
-// readWait reads a duration such as "10s". A negative duration is no wait and no age. A
-// negative lifetime is left to the Host, which refuses it.
-func readWait(d *jsontext.Decoder, to *time.Duration) error {
+// readDuration reads a duration such as "10s"; "" is 0.
+func readDuration(d *jsontext.Decoder, to *time.Duration) error {
 	var text string
 	if err := json.UnmarshalDecode(d, &text); err != nil {
 		return err
 	}
-	wait, err := time.ParseDuration(text)
+	duration, err := time.ParseDuration(text)
 	if err != nil && text != "" {
 		return xerrors.Errorf(`%.80q is not a duration such as "10s"`, text)
 	}
-	if d.StackPointer() != "/max_lifetime" {
-		wait = max(wait, 0)
-	}
-	*to = wait
+	*to = duration
 	return nil
 }
+
+// sliceOf returns the part of a wait that one request is. A negative wait is none.
+func sliceOf(wait time.Duration) time.Duration { return min(max(wait, 0), maxSlice) }
 
 // readNanoseconds reads a duration as encoding/json writes it.
 func readNanoseconds(d *jsontext.Decoder, to *time.Duration) error {
