@@ -17,12 +17,11 @@ func TestLocal(t *testing.T) {
 	proctest.TestHost(t, func(t *testing.T) procmgr.Host { return newLocal(t, nil) })
 }
 
-// One host may serve all cases, and have other users. This one keeps logs, and is wrapped
-// by guards that let everything through.
+// One host may serve all cases, and have other users. This one keeps logs, and is wrapped.
 func TestHeldSharedHost(t *testing.T) {
 	testenv.Held(t)
 	l := newLocal(t, &proclocal.Options{Shell: []string{"nice", "-n", "5", "sh", "-c"}, LogDir: filepath.Join(t.TempDir(), "logs")})
-	wrapped := procmgr.WrapHost(l, func(_ string, m procmgr.Manager) procmgr.Manager { return guard{m: m} })
+	wrapped := procmgr.WrapHost(l, func(_ string, m procmgr.Manager) procmgr.Manager { return m })
 	_, err := l.Start(t.Context(), procmgr.StartRequest{ID: "another-user", Command: "exec sleep 1000"})
 	require.NoError(t, err)
 	proctest.TestHost(t, func(*testing.T) procmgr.Host { return wrapped })
