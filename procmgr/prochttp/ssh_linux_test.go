@@ -3,8 +3,10 @@ package prochttp_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,13 +21,31 @@ import (
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
-// kubectl exec loses its connection, and answers 0. The client does not take that
-// for success, and the far side ends because its pings get no answer.
+// kubectl exec loses its connection, and the far side is told nothing: its stdin and stdout
+// stay open. It ends because its pings get no answer.
 func TestHeldLostExec(t *testing.T) {
 	testenv.Held(t)
 	t.Parallel()
-	exec := testenv.NewLostExec(t, toFarSide(t)...)
-	c := dialing(t, prochttp.Command(exec.Command...), prochttp.ClientOptions{})
+	words := toFarSide(t)
+	far := exec.Command(words[0], words[1:]...)
+	in, err := far.StdinPipe()
+	require.NoError(t, err)
+	out, err := far.StdoutPipe()
+	require.NoError(t, err)
+	said, err := far.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, far.Start())
+	near, between := net.Pipe()
+	go func() { _, _ = io.Copy(in, between) }()  // ends with near
+	go func() { _, _ = io.Copy(between, out) }() // ends with near, and what the far side says then
+	first := true
+	c := dialing(t, func(ctx context.Context) (net.Conn, error) {
+		if first {
+			first = false
+			return near, nil
+		}
+		return prochttp.Command(words...)(ctx)
+	}, prochttp.ClientOptions{})
 	mark := filepath.Join(t.TempDir(), "mark")
 	got := make(chan error, 1)
 	go func() { // waited for below
@@ -41,13 +61,15 @@ func TestHeldLostExec(t *testing.T) {
 		leader = strings.TrimSpace(string(pid))
 		return err == nil && leader != ""
 	}, long, 10*time.Millisecond)
-	exec.Lose()
+	require.NoError(t, near.Close())
+	require.NoError(t, said.Close())
 	require.ErrorIs(t, <-got, procmgr.ErrUnknown)
 	require.Equal(t, "hello\n", run(t, c, "echo hello").Text, "a new far side serves")
 	text, err := os.ReadFile(mark)
 	require.NoError(t, err)
 	require.Equal(t, "x\n", string(text), "it ran once")
-	exec.Lost()
+	defer time.AfterFunc(2*long, func() { _ = far.Process.Kill() }).Stop()
+	require.NoError(t, far.Wait(), "it has to end by itself")
 	require.False(t, lives(leader), "it closes what it served, though nobody reads its stderr any more")
 }
 
