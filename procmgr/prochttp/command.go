@@ -48,8 +48,8 @@ const (
 //
 // Close of the connection closes the command's stdin. If the command still lives
 // after 2 s, its process group gets a SIGTERM, and after 2 s more a SIGKILL. Close
-// waits for the end of the command in any case. On Linux, a SIGKILL then ends what
-// is left of the group. Windows has no SIGTERM: there the command alone is ended.
+// waits for the end of the command in any case, and not for what it has left behind.
+// Windows has no SIGTERM: there the command alone is ended.
 func Command(argv ...string) func(ctx context.Context) (net.Conn, error) {
 	argv = append([]string(nil), argv...)
 	return func(ctx context.Context) (net.Conn, error) {
@@ -75,7 +75,7 @@ type commandConn struct {
 	out    *os.File // its stdout
 	stderr *headtail.Buffer
 
-	exited chan struct{} // closed when the command has exited
+	exited chan struct{} // closed when the command has exited; its ProcessState is set then
 	shut   func()        // begins to close the connection
 	done   chan struct{} // closed when it is closed
 }
@@ -111,7 +111,7 @@ func startCommand(argv []string) (*commandConn, error) {
 	}
 	c.shut = sync.OnceFunc(func() { go c.end() }) // Close waits for it
 	go func() {                                   // end waits for it
-		awaitExit(c.cmd)
+		_ = c.cmd.Wait() // ProcessState has its exit status
 		close(c.exited)
 	}()
 	return c, nil
@@ -168,15 +168,11 @@ func (c *commandConn) end() {
 		}
 	}
 	<-c.exited
-	if keepsNumber {
-		killGroup(c.cmd)
-	}
 	_ = c.out.SetReadDeadline(time.Now()) // a process that still holds the pipe is no part of the command
 	select {
 	case <-drained:
 	case <-time.After(pipeTime): // Windows has no deadline for a pipe
 	}
-	_ = c.cmd.Wait() // ProcessState has its exit status
 	_ = c.out.Close()
 }
 
