@@ -2,7 +2,6 @@ package prochttp
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"time"
 
@@ -21,22 +20,15 @@ func (r *request) input() {
 	if req.IdempotencyKey == "" {
 		req.IdempotencyKey = newKey()
 	}
-	req.Wait = sliceOf(req.Wait)
-	var out procmgr.InputOutput
-	began := time.Now()
-	ended, err := r.limited(req.Wait, req.Wait > 0, func(ctx context.Context) (err error) {
-		out, err = r.manager.Input(ctx, r.id, req)
-		return err
+	slice := sliceOf(req.Wait)
+	out, over, err := await(r, slice, slice > 0, func(ctx context.Context, wait time.Duration) (procmgr.InputOutput, error) {
+		req.Wait = wait // 0 tells what was written by then
+		return r.manager.Input(ctx, r.id, req)
 	})
-	if ended && errors.Is(err, context.Canceled) {
-		req.Wait = 0 // what was written by then is told
-		out, err = r.manager.Input(r.Context(), r.id, req)
-	} else if err == nil && req.Wait > 0 && time.Since(began) >= req.Wait && !out.Matched && !(req.UntilWaiting && out.Process.Waiting != nil) {
+	if over && !out.Matched && !(req.UntilWaiting && out.Process.Waiting != nil) {
 		r.w.Header().Set(headerWaiting, "true")
 	}
 	switch {
-	case errors.Is(err, errBusy):
-		r.failWith(err, nil)
 	case out.Process.ID != "" && !r.mine(&out.Process):
 	case err == nil:
 		r.answer(http.StatusOK, &out)

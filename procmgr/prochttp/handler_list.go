@@ -47,21 +47,11 @@ func (r *request) events() {
 		return
 	}
 	req := procmgr.EventsRequest(body)
-	req.Wait = sliceOf(req.Wait)
-	if r.h.opts.Context.Err() != nil {
-		req.Wait = 0
-	}
-	var page procmgr.EventPage
-	began := time.Now()
-	ended, err := r.limited(req.Wait, req.Wait > 0, func(ctx context.Context) (err error) {
-		page, err = r.manager.Events(ctx, req)
-		return err
+	slice := sliceOf(req.Wait)
+	page, over, err := await(r, slice, slice > 0, func(ctx context.Context, wait time.Duration) (procmgr.EventPage, error) {
+		req.Wait = wait
+		return r.manager.Events(ctx, req)
 	})
-	took := time.Since(began)
-	if ended {
-		req.Wait = 0
-		page, err = r.manager.Events(r.Context(), req)
-	}
 	for i := range page.Events {
 		if !r.mine(&page.Events[i].Process) {
 			return
@@ -70,7 +60,7 @@ func (r *request) events() {
 	if page.Events == nil {
 		page.Events = []procmgr.Event{} // never null
 	}
-	if err == nil && req.Wait > 0 && took >= req.Wait && len(page.Events) == 0 && !page.Gap {
+	if over && len(page.Events) == 0 && !page.Gap {
 		r.w.Header().Set(headerWaiting, "true")
 	}
 	r.finishPage(err, nil, &page)

@@ -27,31 +27,17 @@ func (r *request) output() {
 		}
 	}
 	body.Wait = sliceOf(body.Wait)
-	if body.Wait == 0 {
-		body.WaitID = ""
-	}
-	if body.WaitID == "" && r.h.opts.Context.Err() != nil {
-		body.Wait = 0
-	}
-	var out procmgr.Output
-	var err error
-	waiting, ended := false, body.Wait == 0
-	if body.Wait > 0 {
-		place := body.WaitID == "" // a held wait takes one itself
-		ended, err = r.limited(body.Wait, place, func(ctx context.Context) (err error) {
-			if body.WaitID == "" {
-				out, err = r.manager.Output(ctx, r.id, procmgr.OutputRequest(body.outputFields))
-			} else {
-				out, waiting, err = r.heldOutput(ctx, &body)
-			}
-			return err
-		})
-	}
-	if ended {
-		body.Wait = 0
+	waiting := false
+	place := body.Wait > 0 && body.WaitID == "" // a held wait takes one itself
+	out, _, err := await(r, body.Wait, place, func(ctx context.Context, wait time.Duration) (out procmgr.Output, err error) {
+		if wait > 0 && body.WaitID != "" {
+			out, waiting, err = r.heldOutput(ctx, &body)
+			return out, err
+		}
+		body.Wait = wait
 		waiting = false // if the server is about to end, the client cannot continue the wait
-		out, err = r.manager.Output(r.Context(), r.id, procmgr.OutputRequest(body.outputFields))
-	}
+		return r.manager.Output(ctx, r.id, procmgr.OutputRequest(body.outputFields))
+	})
 	if err == nil && waiting {
 		r.w.Header().Set(headerWaiting, "true")
 	}
@@ -167,6 +153,21 @@ func (r *request) limited(wait time.Duration, place bool, call func(context.Cont
 	}
 	err = call(ctx)
 	return err != nil && ctx.Err() != nil && r.Context().Err() == nil, err
+}
+
+// await makes a call that waits for at most a time, see limited. If the server's end cuts
+// it short, it is made again without a wait. over reports whether its time was up.
+func await[T any](r *request, wait time.Duration, place bool, call func(ctx context.Context, wait time.Duration) (T, error)) (answer T, over bool, err error) {
+	began := time.Now()
+	ended, err := r.limited(wait, place, func(ctx context.Context) (err error) {
+		answer, err = call(ctx, wait)
+		return err
+	})
+	over = wait > 0 && time.Since(began) >= wait
+	if ended {
+		answer, err = call(r.Context(), 0)
+	}
+	return answer, over && !ended && err == nil, err
 }
 
 // enter takes a place for a call that waits, if there is room; exit gives it back.
