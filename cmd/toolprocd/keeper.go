@@ -208,13 +208,9 @@ var signals = map[string]procmgr.Signal{"TERM": procmgr.Terminate, "INT": procmg
 func kill(flags *flag.FlagSet, args []string) error {
 	at, chat := placeFlags(flags), chatFlag(flags)
 	name := flags.String("s", "TERM", "`signal`: TERM, INT or KILL")
-	hard := flags.Bool("9", false, "the same as -s KILL")
 	ids, err := parse(flags, args, 1, -1)
 	if err != nil {
 		return err
-	}
-	if *hard {
-		*name = "KILL"
 	}
 	sig, ok := signals[strings.TrimPrefix(strings.ToUpper(*name), "SIG")]
 	if !ok {

@@ -527,7 +527,7 @@ func TestPerson(t *testing.T) {
 	stdout, stderr, code = m.toolprocd(t, "logs", "-chat", "b c", "web")
 	require.Zero(t, code, stderr)
 	require.Equal(t, "ready\n", stdout)
-	for chat, signal := range map[string][]string{"a": {"-9"}, "b c": {"-s", "INT"}} {
+	for chat, signal := range map[string][]string{"a": {"-s", "KILL"}, "b c": {"-s", "INT"}} {
 		_, stderr, code = m.toolprocd(t, "kill", append(signal, "-chat", chat, "web")...)
 		require.Zero(t, code, stderr)
 		require.Eventually(t, func() bool {
@@ -556,7 +556,7 @@ func TestPerson(t *testing.T) {
 	list, err := c.List(t.Context(), procmgr.ListRequest{State: procmgr.Running})
 	require.NoError(t, err)
 	require.Len(t, list.Processes, 1)
-	_, stderr, code = m.toolprocd(t, "kill", "-9", list.Processes[0].ID, "no-such")
+	_, stderr, code = m.toolprocd(t, "kill", "-s", "KILL", list.Processes[0].ID, "no-such")
 	require.Equal(t, 1, code)
 	require.Contains(t, stderr, "there is no process no-such")
 	require.ErrorIs(t, syscall.Kill(list.Processes[0].PID, 0), syscall.ESRCH)

@@ -43,7 +43,9 @@ func run(flags *flag.FlagSet, args []string) error {
 	if flags.NArg() == 0 {
 		return errors.New("the command is missing, as in: toolprocd run make test")
 	}
-	outlivePipe()
+	// A write to a stdout without a reader is an error then, and does not end this program.
+	// The keeper would inherit an ignored signal, so it is caught.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	asked := make(chan os.Signal, 8)
@@ -125,7 +127,7 @@ func attend(ctx context.Context, k *prockeep.Host, id string) error {
 		}
 		if err := printChunk(c); err != nil {
 			_ = k.Signal(ctx, id, procmgr.Terminate) // as SIGPIPE would have done
-			if noReader(err) {
+			if errors.Is(err, syscall.EPIPE) {
 				return exit(codeNoReader)
 			}
 			return err
