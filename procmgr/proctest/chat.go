@@ -13,7 +13,6 @@ import (
 )
 
 var listCases = []testCase{
-	{"order and states", "List has all processes, running or exited: those that live first, and within each kind the newest first, each with the time of its start", listOrder},
 	{"attached once", "List has a process once, however often its Start was repeated", func(c *check, m *view) {
 		req := procmgr.StartRequest{ID: c.id(), Command: "true"}
 		for range 3 {
@@ -21,7 +20,7 @@ var listCases = []testCase{
 		}
 		m.listed()
 	}},
-	{"some", "List has the processes that a request asks for, those that live first, and within each kind the newest first", listSome},
+	{"order and states", "List has the processes that a request asks for: those that live first, then those of the background, and within each kind the newest first, each with its state and the time of its start", listOrder},
 	{"the host's", "List of a Host has the processes of every chat and its own, each with its chat", func(c *check, m *view) {
 		want, order := map[string]string{}, []string(nil)
 		for _, v := range []*view{m, c.own(), c.chat("b"), m} {
@@ -52,50 +51,14 @@ func ids(all []procmgr.Process) []string {
 }
 
 func listOrder(c *check, m *view) {
-	var live, past []string // the newest first
-	for i := range 12 {
-		req, kind := procmgr.StartRequest{Command: "exec sleep 600"}, &live
-		if i%3 == 0 {
-			req, kind = procmgr.StartRequest{Command: "exit 3", Wait: c.long}, &past
-		}
-		if i%2 == 0 {
-			req.ID = c.id() // the order of the IDs is not the order of the starts
-		}
-		*kind = append([]string{m.start(req).Process.ID}, *kind...)
-	}
-	listed := func() {
-		c.Helper()
-		all := m.list()
-		if want := slices.Concat(live, past); !slices.Equal(ids(all), want) {
-			c.fatalf("List has %q, and the processes that live, then the others, the newest first, are %q", ids(all), want)
-		}
-		for i, p := range all {
-			switch {
-			case i < len(live) && (p.State != procmgr.Running || p.ExitCode != nil):
-				c.errorf("a process that runs is listed as %q with the exit code %s", p.State, code(p))
-			case i >= len(live) && p.State != procmgr.Exited:
-				c.errorf("a process that has exited is listed as %q", p.State)
-			case i > 0 && i != len(live) && p.StartedAt.After(all[i-1].StartedAt):
-				c.errorf("a process that was started earlier is listed as started at %v, after %v", p.StartedAt, all[i-1].StartedAt)
-			}
-		}
-	}
-	listed()
-	for _, p := range m.list()[len(live):] {
-		c.exited(p, 3, procmgr.CauseExit)
-	}
-	m.kill(live[7]) // the second that was started
-	past = append(past[:3:3], live[7], past[3])
-	live = live[:7]
-	listed()
-}
-
-func listSome(c *check, m *view) {
 	var kinds [3][]string // that run, have exited in the background, and the others; the newest first
 	for i := range 9 {
 		req := procmgr.StartRequest{Command: "exec sleep 600"}
 		if i%3 > 0 {
-			req = procmgr.StartRequest{Command: "true", Wait: c.long, Background: i%3 == 1}
+			req = procmgr.StartRequest{Command: "exit 3", Wait: c.long, Background: i%3 == 1}
+		}
+		if i%2 == 0 {
+			req.ID = c.id() // the order of the IDs is not the order of the starts
 		}
 		kinds[i%3] = append([]string{m.start(req).Process.ID}, kinds[i%3]...)
 	}
@@ -120,6 +83,23 @@ func listSome(c *check, m *view) {
 	}
 	for _, req := range []procmgr.ListRequest{{State: "asleep"}, {Offset: -1}} {
 		c.is(errOf(m.tryList(req)), procmgr.ErrInvalid, "List with %+v", req)
+	}
+	all := m.list()
+	c.endIfFailed()
+	for i, p := range all {
+		if i < 3 && (p.State != procmgr.Running || p.ExitCode != nil) {
+			c.errorf("a process that runs is listed as %q with the exit code %s", p.State, code(p))
+		} else if i >= 3 {
+			c.exited(p, 3, procmgr.CauseExit)
+		}
+		if i%3 > 0 && p.StartedAt.After(all[i-1].StartedAt) {
+			c.errorf("a process that was started earlier is listed as started at %v, after %v", p.StartedAt, all[i-1].StartedAt)
+		}
+	}
+	m.kill(kinds[0][1]) // it was started between the oldest of the others and the next one
+	want = slices.Concat([]string{kinds[0][0], kinds[0][2]}, kinds[1], kinds[2][:2], kinds[0][1:2], kinds[2][2:])
+	if got := ids(m.list()); !slices.Equal(got, want) {
+		c.errorf("after a kill List has %q, and it should have %q", got, want)
 	}
 }
 

@@ -96,25 +96,25 @@ var mutants = []mutant{
 			stop()
 		}
 		return out, err
-	}), "start/outlives its context"},
+	}), "start/context ends during the wait"},
 	{"starts although the context has ended", start(func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
 		if ctx.Err() != nil {
 			_, _ = m.Start(context.WithoutCancel(ctx), procmgr.StartRequest{ID: req.ID, Command: req.Command})
 			return procmgr.Output{}, ctx.Err()
 		}
 		return m.Start(ctx, req)
-	}), "start/context ended before"},
+	}), "start/cut short"},
 	{"starts what it has given up as another process", start(func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
 		if ctx.Err() != nil {
 			_, _ = m.Start(context.WithoutCancel(ctx), procmgr.StartRequest{Command: req.Command})
 		}
 		return m.Start(ctx, req)
-	}), "refusal/cut short"},
+	}), "start/cut short"},
 	{"takes a start whose time is up for one that failed", started(func(ctx context.Context, _ procmgr.Manager, _ procmgr.StartRequest, out *procmgr.Output, err *error) {
 		if *err != nil && ctx.Err() != nil {
 			*out, *err = procmgr.Output{}, xerrors.Errorf("gateway timeout: %w", procmgr.ErrRefused)
 		}
-	}), "refusal/cut short; start/context ends during the wait"},
+	}), "start/cut short; start/context ends during the wait"},
 	{"runs something for what is invalid", started(func(ctx context.Context, m procmgr.Manager, _ procmgr.StartRequest, out *procmgr.Output, err *error) {
 		if errors.Is(*err, procmgr.ErrInvalid) {
 			*out, *err = m.Start(ctx, procmgr.StartRequest{Command: "true"})
@@ -136,7 +136,6 @@ var mutants = []mutant{
 	{"says that it attached always", output(func(out *procmgr.Output, _ procmgr.OutputRequest) { out.Attached = true }), "start/exit code; once/another ID runs again; chat/odd names"},
 	{"does not say that it attached", output(func(out *procmgr.Output, _ procmgr.OutputRequest) { out.Attached = false }), "once/attach while it runs; once/eight at the same instant"},
 	{"takes every start for an old one", starting(func(req *procmgr.StartRequest) { req.Age = math.MaxInt64 }), "age/less than the host's"},
-	{"never starts what is asked for again", starting(func(req *procmgr.StartRequest) { req.Age *= math.MaxInt32 }), "age/less than the host's"},
 	{"starts what is asked for again", starting(func(req *procmgr.StartRequest) { req.Age = 0 }), "age/more than the host's; age/of a forgotten ID"},
 	{"refuses what is old and known", start(func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
 		if req.Age > time.Hour {
@@ -163,12 +162,12 @@ var mutants = []mutant{
 		if errors.Is(*err, procmgr.ErrConflict) {
 			*out, *err = m.Output(ctx, req.ID, procmgr.OutputRequest{Wait: req.Wait})
 		}
-	}), "once/conflict while it runs; once/conflict after the exit; once/of the host itself; refusal/conflict; concurrent/the caller's to change; input/part of the start"},
+	}), "once/conflict while it runs; once/conflict after the exit; once/of the host itself; concurrent/the caller's to change; input/part of the start"},
 	{"returns the ID of a conflict", started(func(_ context.Context, _ procmgr.Manager, req procmgr.StartRequest, out *procmgr.Output, err *error) {
 		if errors.Is(*err, procmgr.ErrConflict) {
 			out.Process.ID = req.ID
 		}
-	}), "refusal/conflict; stop/terminate before the start"},
+	}), "stop/terminate before the start"},
 	{"spends the ID of a refused start", started(func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest, _ *procmgr.Output, err *error) {
 		if errors.Is(*err, procmgr.ErrInvalid) && req.ID != "" {
 			_ = m.Signal(ctx, req.ID, procmgr.Terminate)
@@ -265,14 +264,6 @@ var mutants = []mutant{
 	}), "output/next lies between runes"},
 	{"keeps what is before From", reading(func(req *procmgr.OutputRequest) { req.From = 0 }), "output/pages; output/from; output/after the exit; until/before From; until/any new output; limit/from an offset"},
 	{"escapes", output(func(out *procmgr.Output, _ procmgr.OutputRequest) { out.Text = html.EscapeString(out.Text) }), "output/bytes survive; command/exactly as given"},
-	{"drops control characters", output(func(out *procmgr.Output, _ procmgr.OutputRequest) {
-		out.Text = strings.Map(func(r rune) rune {
-			if r < ' ' && r != '\n' && r != '\t' {
-				return -1
-			}
-			return r
-		}, out.Text)
-	}), "output/bytes survive"},
 	{"drops invalid bytes", output(func(out *procmgr.Output, _ procmgr.OutputRequest) {
 		out.Text = strings.ReplaceAll(out.Text, "\ufffd", "")
 	}), "output/invalid bytes"},
@@ -282,17 +273,12 @@ var mutants = []mutant{
 			return procmgr.Output{}, procmgr.ErrNotFound
 		}
 		return out, err
-	}), "output/after the exit; wait/ends at the exit; wait/after the exit"},
+	}), "output/after the exit; wait/after the exit"},
 	{"keeps the output until the exit", output(func(out *procmgr.Output, _ procmgr.OutputRequest) {
 		if out.Process.State != procmgr.Exited {
 			out.Text = ""
 		}
 	}), "output/reading consumes nothing; until/what arrives later"},
-	{"has cut everything", output(func(out *procmgr.Output, _ procmgr.OutputRequest) {
-		if out.Truncated == nil {
-			out.Truncated = &headtail.Truncation{Strategy: "head_tail"}
-		}
-	}), "start/exit code; limit/what fits is whole; limit/lines"},
 	{"does not say what is missing", output(func(out *procmgr.Output, _ procmgr.OutputRequest) { out.Truncated = nil }), "limit/by default; limit/as asked; limit/lines; limit/from an offset"},
 	{"does not say where something is missing", output(func(out *procmgr.Output, _ procmgr.OutputRequest) {
 		if out.Truncated != nil {
@@ -316,21 +302,11 @@ var mutants = []mutant{
 	}), "limit/by default; limit/none"},
 	{"ignores limits", starting(func(req *procmgr.StartRequest) { req.Limit = headtail.Limits{} }).
 		and(reading(func(req *procmgr.OutputRequest) { req.Limit = headtail.Limits{} })), "limit/as asked; limit/of Start; limit/lines"},
-	{"remembers the limit of its start", fault{of: func(_ procmgr.Host, limits *sync.Map) fault {
-		return started(func(_ context.Context, _ procmgr.Manager, req procmgr.StartRequest, out *procmgr.Output, _ *error) {
-			limits.Store(out.Process.ID, req.Limit)
-		}).and(read(func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
-			if limit, ok := limits.Load(id); ok {
-				req.Limit = limit.(headtail.Limits)
-			}
-			return m.Output(ctx, id, req)
-		}))
-	}}, "limit/of Start"},
 	{"adds to what fits", output(func(out *procmgr.Output, _ procmgr.OutputRequest) {
 		if out.Text != "" && out.Truncated == nil {
 			out.Text += "[the end]\n"
 		}
-	}), "limit/what fits is whole; output/bytes survive"},
+	}), "output/bytes survive"},
 	{"highlights nothing", output(func(out *procmgr.Output, _ procmgr.OutputRequest) { out.Highlights = nil }), "output/highlights"},
 	{"highlights nothing at the start", starting(func(req *procmgr.StartRequest) { req.Highlight = 0 }), "output/highlights"},
 	{"highlights what nobody asked for", reading(func(req *procmgr.OutputRequest) { req.Highlight = 1000 }), "output/highlights"},
@@ -474,14 +450,14 @@ var mutants = []mutant{
 	{"lists by ID", page(func(page *procmgr.ListPage) {
 		slices.SortFunc(page.Processes, func(a, b procmgr.Process) int { return cmp.Compare(a.ID, b.ID) })
 	}), "list/order and states"},
-	{"lists the oldest first", page(func(page *procmgr.ListPage) { slices.Reverse(page.Processes) }), "list/order and states; list/some; list/the host's"},
+	{"lists the oldest first", page(func(page *procmgr.ListPage) { slices.Reverse(page.Processes) }), "list/order and states; list/the host's"},
 	{"lists what runs alone", page(func(page *procmgr.ListPage) {
 		page.Processes = slices.DeleteFunc(page.Processes, func(p procmgr.Process) bool { return p.State != procmgr.Running })
 	}), "list/order and states; list/the host's; detached/listed"},
-	{"lists twice", page(func(page *procmgr.ListPage) { page.Processes = append(page.Processes, page.Processes...) }), "list/attached once; list/some; chat/odd names"},
-	{"counts what is in the page", page(func(page *procmgr.ListPage) { page.Total = len(page.Processes) }), "list/some"},
-	{"lists all, whatever the limit", listing(func(req *procmgr.ListRequest) { req.Limit = 0 }), "list/some"},
-	{"lists any state", listing(func(req *procmgr.ListRequest) { req.State = "" }), "list/some"},
+	{"lists twice", page(func(page *procmgr.ListPage) { page.Processes = append(page.Processes, page.Processes...) }), "list/attached once; list/order and states; chat/odd names"},
+	{"counts what is in the page", page(func(page *procmgr.ListPage) { page.Total = len(page.Processes) }), "list/order and states"},
+	{"lists all, whatever the limit", listing(func(req *procmgr.ListRequest) { req.Limit = 0 }), "list/order and states"},
+	{"lists any state", listing(func(req *procmgr.ListRequest) { req.State = "" }), "list/order and states"},
 	{"lists other chats", fault{of: func(h procmgr.Host, _ *sync.Map) fault {
 		return fault{list: func(ctx context.Context, m procmgr.Manager, req procmgr.ListRequest) (procmgr.ListPage, error) {
 			if page, err := m.List(ctx, req); err != nil {
@@ -639,7 +615,7 @@ var hanging = mutant{"does not return from what it has given up", started(func(c
 	if ctx.Err() != nil && out.Process.ID != "" {
 		_, _ = m.Output(context.WithoutCancel(ctx), out.Process.ID, procmgr.OutputRequest{Wait: math.MaxInt64})
 	}
-}), "refusal/cut short; start/context ends during the wait"}
+}), "start/cut short; start/context ends during the wait"}
 
 // slowMutants are found out by a wait that lasts until its time is up.
 var slowMutants = []mutant{
@@ -682,7 +658,7 @@ var slowMutants = []mutant{
 			rest(ctx, req.Wait, began)
 		}
 		return out, err
-	}), "wait/ends at the exit; wait/after the exit; wait/many at once; detached/wait for the rest"},
+	}), "wait/after the exit; wait/many at once; detached/wait for the rest"},
 	{"waits out a reader's time for a match", read(func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 		began := time.Now()
 		out, err := m.Output(ctx, id, req)

@@ -1,58 +1,12 @@
 package proctest
 
 import (
-	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/toolproc/toolproc/procmgr"
 )
-
-var refusalCases = []testCase{
-	{"cut short", "Start returns when its ctx ends; if it returns an error without an ID, and the error is not ErrUnknown, it has started nothing and will start nothing", refusalCutShort},
-	{"conflict", "a Start that fails with ErrConflict starts nothing and returns no ID: the process of that ID belongs to another request", func(c *check, m *view) {
-		id := m.sleeper()
-		m.refuses(procmgr.StartRequest{ID: id, Command: "true"}, procmgr.ErrConflict, "Start of another command with the ID of a process that runs")
-		m.runs(id, "after the start of another command with its ID")
-	}},
-}
-
-// refusalCutShort cuts starts short after various times, and compares their
-// errors with the marks that the commands have left.
-func refusalCutShort(c *check, m *view) {
-	marks := m.dir() + "/marks"
-	var refused []string
-	for i, after := range []time.Duration{0, 50_000, 200_000, 1_000_000, 3_000_000, 10_000_000, 30_000_000, 100_000_000, 300_000_000} { // ns
-		ctx, cancel := context.WithCancel(c.ctx)
-		if i%2 == 0 {
-			ctx, cancel = context.WithTimeout(c.ctx, after)
-		} else {
-			time.AfterFunc(after, cancel)
-		}
-		id := c.id()
-		out, err := m.tryStartIn(ctx, procmgr.StartRequest{ID: id, Command: "echo " + id + " >> " + quote(marks) + "; exec sleep 600", Wait: c.long})
-		cancel()
-		switch {
-		case isOneOf(err, errHung, errLasted):
-			c.fatalf("the ctx of a Start ended after %v, and that did not end the call: %s", after, told(err))
-		case err == nil: // other cases look for that
-		case out.Process.ID == "" && !errors.Is(err, procmgr.ErrUnknown):
-			refused = append(refused, id)
-		case out.Process.ID != "" && out.Process.ID != id:
-			c.errorf("Start of the ID %q returned the ID %q", id, out.Process.ID)
-		}
-	}
-	for _, id := range refused {
-		c.is(errOf(m.tryRead(id, procmgr.OutputRequest{})), procmgr.ErrNotFound, "Start of %q returned an error without an ID, as if nothing was started: Output of it", id)
-	}
-	for ran := range strings.Lines(m.file(marks)) {
-		if id := strings.TrimSuffix(ran, "\n"); slices.Contains(refused, id) {
-			c.errorf("Start of %q returned an error without an ID, as if nothing was started, and its command has run", id)
-		}
-	}
-}
 
 var onceCases = []testCase{
 	{"attach while it runs", "an ID runs once: a Start with an ID that the chat has used, and with the same command, starts nothing and returns that process, Attached", func(c *check, m *view) {

@@ -3,6 +3,7 @@ package proctest
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -61,19 +62,8 @@ var startCases = []testCase{
 		c.errorIf(out.Process.State != procmgr.Running, "the command is %q when the wait is over, and had to run on", out.Process.State)
 		m.lives(out.Process.ID, "after the wait of its Start was over")
 	}},
-	{"outlives its context", "the process outlives the call that started it: ctx bounds the call alone", startOutlives},
 	{"context ends during the wait", "ctx bounds the call: if it ends, Start returns its error and the ID of the process, and the process lives on", startBounded},
-	{"context ended before", "Start returns the error of a ctx that has ended; if it returns no ID, it ran nothing and the ID is unused", func(c *check, m *view) {
-		ctx, cancel := context.WithCancel(c.ctx)
-		cancel()
-		id := c.id()
-		out, err := m.tryStartIn(ctx, procmgr.StartRequest{ID: id, Command: "exec sleep 600", Wait: c.long})
-		c.is(err, context.Canceled, "Start whose ctx had ended before")
-		c.endIfFailed()
-		if out.Process.ID == "" {
-			c.is(errOf(m.tryRead(id, procmgr.OutputRequest{})), procmgr.ErrNotFound, "Output of the ID of a Start that returned none")
-		}
-	}},
+	{"cut short", "Start returns when its ctx ends, or at once with the error of a ctx that has ended; if it returns an error without an ID, and the error is not ErrUnknown, it has started nothing and will start nothing", startCutShort},
 	{"refuses", "a request that can never work is ErrInvalid, starts nothing and returns no ID", startRefuses},
 	{"IDs of the host", "an ID that the host makes has 1 to 64 characters of A-Z a-z 0-9 _ -, and no other process has it", func(c *check, m *view) {
 		form, seen := regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`), map[string]bool{}
@@ -114,19 +104,6 @@ func startExitCode(c *check, m *view) {
 	}
 }
 
-func startOutlives(c *check, m *view) {
-	in := m.dir() + "/in"
-	ctx, cancel := context.WithCancel(c.ctx)
-	out, err := m.tryStartIn(ctx, procmgr.StartRequest{Command: puppetCommand(in)})
-	cancel()
-	c.fatalIf(err != nil, "Start failed: %s", told(err))
-	id := out.Process.ID
-	out = m.read(id, procmgr.OutputRequest{Until: "^ready$", Wait: c.long})
-	c.fatalIf(out.Process.State == procmgr.Exited, "the ctx of its Start has ended, and with it the process, exit code %s", code(out.Process))
-	m.lives(id, "after the ctx of its Start had ended")
-	(&puppet{view: m, id: id, in: in}).exits("echo alive; exit 5", "alive\n", 5)
-}
-
 func startBounded(c *check, m *view) {
 	ctx, cancel := context.WithCancel(c.ctx)
 	defer cancel()
@@ -144,6 +121,44 @@ func startBounded(c *check, m *view) {
 	c.endIfFailed()
 	c.fatalIf(out.Process.ID == "", "Start whose ctx ended during its wait returned no ID for the process that it had begun")
 	m.lives(out.Process.ID, "after the ctx of its Start had ended")
+}
+
+// startCutShort cuts starts short after various times, and compares their
+// errors with the marks that the commands have left.
+func startCutShort(c *check, m *view) {
+	marks := m.dir() + "/marks"
+	var refused []string
+	for i, after := range []time.Duration{0, 50_000, 200_000, 1_000_000, 3_000_000, 10_000_000, 30_000_000, 100_000_000, 300_000_000} { // ns
+		ctx, cancel := context.WithCancel(c.ctx)
+		if i%2 == 0 {
+			ctx, cancel = context.WithTimeout(c.ctx, after)
+		} else {
+			time.AfterFunc(after, cancel)
+		}
+		id := c.id()
+		out, err := m.tryStartIn(ctx, procmgr.StartRequest{ID: id, Command: "echo " + id + " >> " + quote(marks) + "; exec sleep 600", Wait: c.long})
+		cancel()
+		if after == 0 {
+			c.is(err, context.DeadlineExceeded, "Start whose ctx had ended before")
+		}
+		switch {
+		case isOneOf(err, errHung, errLasted):
+			c.fatalf("the ctx of a Start ended after %v, and that did not end the call: %s", after, told(err))
+		case err == nil: // other cases look for that
+		case out.Process.ID == "" && !errors.Is(err, procmgr.ErrUnknown):
+			refused = append(refused, id)
+		case out.Process.ID != "" && out.Process.ID != id:
+			c.errorf("Start of the ID %q returned the ID %q", id, out.Process.ID)
+		}
+	}
+	for _, id := range refused {
+		c.is(errOf(m.tryRead(id, procmgr.OutputRequest{})), procmgr.ErrNotFound, "Start of %q returned an error without an ID, as if nothing was started: Output of it", id)
+	}
+	for ran := range strings.Lines(m.file(marks)) {
+		if id := strings.TrimSuffix(ran, "\n"); slices.Contains(refused, id) {
+			c.errorf("Start of %q returned an error without an ID, as if nothing was started, and its command has run", id)
+		}
+	}
 }
 
 func startRefuses(c *check, m *view) {

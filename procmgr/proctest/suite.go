@@ -47,7 +47,6 @@ var groups = []group{
 	{"shell", shellCases},
 	{"directory", directoryCases},
 	{"environment", environmentCases},
-	{"refusal", refusalCases},
 	{"once", onceCases},
 	{"age", ageCases},
 	{"output", outputCases},

@@ -15,11 +15,6 @@ import (
 )
 
 var waitCases = []testCase{
-	{"ends at the exit", "a wait ends as soon as the state of the process changes", func(c *check, m *view) {
-		out := m.puppet().waiting(procmgr.OutputRequest{State: procmgr.Running}, "echo last words; exit 7")
-		c.result(out, 7, "ready\nlast words\n")
-		c.errorIf(out.Matched, "a wait had no Until, and Matched is true")
-	}},
 	{"ends at the time", "a wait returns when its time is up at the latest, and does not end the process", func(c *check, m *view) {
 		id := m.sleeper()
 		for _, until := range []string{"", "no such line"} {
