@@ -17,28 +17,51 @@ import (
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
-// If a transport does not report its connections, the client assumes that it has
-// sent the request: a restart after a lost answer does not run the command
-// again.
-func TestTransportWithoutTrace(t *testing.T) {
-	p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), nil)))
-	other := serve(t, newHandler(t, newLocal(t, nil), nil))
+// If an attempt of a start gets no answer, and no later attempt can tell of it, it is
+// unknown whether the command has run: it has.
+func TestStartIsUnknown(t *testing.T) {
 	inner := &http.Transport{}
 	defer inner.CloseIdleConnections()
-	c := newClient(t, p.url, &prochttp.ClientOptions{Token: token, Transport: untraced{inner}})
-	command, ran := effects(t)
-	p.set(func(p *proxy) {
-		p.plan = once("/start", lostAnswer)
-		p.after = func(r *http.Request) {
-			if r.URL.Path == "/start" {
-				p.set(func(p *proxy) { p.backend = other })
+	moves := func(p *proxy, other string, _ func()) { p.set(func(p *proxy) { p.backend = other }) }
+	for _, tt := range []struct {
+		name string
+		opts prochttp.ClientOptions
+		then func(p *proxy, other string, shutDown func()) // follows the first attempt; nil: no answer ever
+		want string
+	}{
+		{"another server", prochttp.ClientOptions{}, moves, "the server was restarted after"},
+		{"another server, by a transport that does not report its connections", prochttp.ClientOptions{Transport: untraced{inner}}, moves, "the server was restarted after"},
+		{
+			"a server that shuts down", prochttp.ClientOptions{}, func(_ *proxy, _ string, shutDown func()) { shutDown() },
+			"an attempt got no answer, and the next one this: process manager is closed: unknown",
+		},
+		{"no answer", prochttp.ClientOptions{Retry: 300 * time.Millisecond}, nil, "the server cannot be reached"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			ctx, shutDown := context.WithCancel(t.Context())
+			p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), &prochttp.HandlerOptions{Token: token, Context: ctx})))
+			other := serve(t, newHandler(t, newLocal(t, nil), nil))
+			tt.opts.Token = token
+			c := newClient(t, p.url, &tt.opts)
+			p.set(func(p *proxy) {
+				p.plan = every("/start", lostAnswer)
+				if tt.then != nil {
+					p.plan = once("/start", lostAnswer)
+					p.after = onStart(func() { tt.then(p, other, shutDown) })
+				}
+			})
+			command, ran := effects(t)
+			out, err := c.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: command, Wait: long})
+			require.ErrorIs(t, err, procmgr.ErrUnknown)
+			require.ErrorContains(t, err, tt.want)
+			require.Equal(t, "x", out.Process.ID)
+			require.Equal(t, 1, ran())
+			if tt.then == nil {
+				found := output(t, c.Chat("a"), "x", procmgr.OutputRequest{})
+				require.Equal(t, 7, *found.Process.ExitCode, "its result is there all the same")
 			}
-		}
-	})
-	out, err := c.Chat("a").Start(t.Context(), procmgr.StartRequest{Command: command, Wait: long})
-	require.ErrorIs(t, err, procmgr.ErrUnknown)
-	require.NotEmpty(t, out.Process.ID)
-	require.Equal(t, 1, ran())
+		})
+	}
 }
 
 // untraced hides the trace of a request from a transport, like a transport that
@@ -47,28 +70,6 @@ type untraced struct{ http.RoundTripper }
 
 func (u untraced) RoundTrip(r *http.Request) (*http.Response, error) {
 	return u.RoundTripper.RoundTrip(r.WithContext(context.Background()))
-}
-
-// An answer to a repeated start says nothing about the attempt before it.
-func TestClosedAfterALostAnswer(t *testing.T) {
-	ctx, shutDown := context.WithCancel(t.Context())
-	p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), &prochttp.HandlerOptions{Token: token, Context: ctx})))
-	c := newClient(t, p.url, nil)
-	p.set(func(p *proxy) {
-		p.plan = once("/start", lostAnswer)
-		p.after = func(r *http.Request) {
-			if r.URL.Path == "/start" {
-				shutDown()
-			}
-		}
-	})
-	command, ran := effects(t)
-	out, err := c.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: command, Wait: long})
-	require.ErrorIs(t, err, procmgr.ErrUnknown)
-	require.ErrorContains(t, err, "an attempt got no answer, and the next one this: process manager is closed")
-	require.NotContains(t, err.Error(), "nothing was started")
-	require.Equal(t, "x", out.Process.ID)
-	require.Equal(t, 1, ran())
 }
 
 // If a server is restarted while a start waits in slices, the start is unknown,
@@ -108,26 +109,6 @@ func TestRetriesEnd(t *testing.T) {
 	require.ErrorContains(t, err, `prochttp: start "x": the server cannot be reached: `)
 	require.NotErrorIs(t, err, procmgr.ErrUnknown)
 	require.Empty(t, out.Process.ID, "nothing can have begun")
-
-	// Answers that never come leave the command unknown.
-	p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), nil)))
-	c = newClient(t, p.url, &prochttp.ClientOptions{Token: token, Retry: 300 * time.Millisecond})
-	p.set(func(p *proxy) {
-		p.plan = func(r *http.Request) fault {
-			if r.URL.Path == "/start" {
-				return lostAnswer
-			}
-			return none
-		}
-	})
-	command, ran := effects(t)
-	out, err = c.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: command, Wait: long})
-	require.ErrorIs(t, err, procmgr.ErrUnknown)
-	require.Equal(t, "x", out.Process.ID)
-	require.Equal(t, 1, ran())
-	found, err := c.Output(t.Context(), "x", procmgr.OutputRequest{})
-	require.NoError(t, err, "its result is there all the same")
-	require.Equal(t, 7, *found.Process.ExitCode)
 }
 
 // An error that a repeat cannot mend is returned at once.

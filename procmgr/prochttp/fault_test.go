@@ -234,11 +234,7 @@ func TestRestartedServer(t *testing.T) {
 	// The answer is lost with the server.
 	p.set(func(p *proxy) {
 		p.plan = once("/start", lostAnswer)
-		p.after = func(r *http.Request) {
-			if r.URL.Path == "/start" {
-				p.set(func(p *proxy) { p.backend = other })
-			}
-		}
+		p.after = onStart(func() { p.set(func(p *proxy) { p.backend = other }) })
 	})
 	out, err := m.Start(t.Context(), req)
 	require.ErrorIs(t, err, procmgr.ErrUnknown)
@@ -279,22 +275,12 @@ func TestStopOvertakesStart(t *testing.T) {
 	require.NoError(t, err)
 
 	held, release := make(chan struct{}), make(chan struct{})
-	var arrived atomic.Int32
 	p.set(func(p *proxy) {
-		p.before = func(r *http.Request) {
-			if r.URL.Path == "/start" {
-				close(held)
-				<-release
-			}
-		}
-		// The caller is gone, but its request is not.
-		p.plan = func(r *http.Request) fault {
-			if r.URL.Path == "/start" {
-				arrived.Add(1)
-				return lostAnswer
-			}
-			return none
-		}
+		p.before = onStart(func() {
+			close(held)
+			<-release
+		})
+		p.plan = every("/start", lostAnswer) // the caller is gone, but its request is not
 	})
 	command, ran := effects(t)
 	ctx, stop := context.WithCancel(t.Context())
@@ -311,7 +297,7 @@ func TestStopOvertakesStart(t *testing.T) {
 	_, err = m.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: command, Wait: long})
 	require.ErrorIs(t, err, procmgr.ErrConflict)
 	require.Zero(t, ran())
-	require.EqualValues(t, 1, arrived.Load())
+	require.Equal(t, 2, p.count("/start"), "one of each call")
 }
 
 // If the timeouts of the server are shorter than a wait, they do not end it, even

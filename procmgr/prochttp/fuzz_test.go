@@ -16,47 +16,26 @@ import (
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/proctest"
 )
 
-// A tape is a Host that runs nothing. It remembers the chats for which it was
-// called.
+// A tape is a Script that remembers the chats for which it was called.
 type tape struct {
-	taped
+	*proctest.Script
 	chats map[string]bool
-	asked []procmgr.StartRequest
 }
 
-func newTape() *tape {
-	h := &tape{chats: make(map[string]bool)}
-	h.taped = taped{h: h}
+func newTape(t *testing.T) *tape {
+	h := &tape{proctest.NewScript(), make(map[string]bool)}
+	h.On("*", proctest.Prints("\xff", 0))
+	t.Cleanup(func() { require.NoError(t, h.Close()) })
 	return h
 }
 
 func (h *tape) Chat(id string) procmgr.Manager {
 	h.chats[id] = true
-	return taped{h: h, chat: id}
+	return h.Script.Chat(id)
 }
-
-type taped struct {
-	procmgr.Unsupported
-	h    *tape
-	chat string
-}
-
-func (m taped) Start(_ context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
-	m.h.asked = append(m.h.asked, req)
-	return procmgr.Output{Process: procmgr.Process{ID: "p", ChatID: m.chat}, Text: "\xff"}, nil
-}
-
-func (m taped) Output(_ context.Context, id string, _ procmgr.OutputRequest) (procmgr.Output, error) {
-	return procmgr.Output{Process: procmgr.Process{ID: id, ChatID: m.chat}}, nil
-}
-
-func (m taped) List(context.Context, procmgr.ListRequest) (procmgr.ListPage, error) {
-	return procmgr.ListPage{}, nil
-}
-
-func (m taped) Signal(context.Context, string, procmgr.Signal) error { return procmgr.ErrNotRunning }
 
 // FuzzHandler gives the handler anything that net/http accepts as a request. A
 // caller acts only for the chats that it may act for, and every answer is JSON
@@ -83,10 +62,10 @@ func FuzzHandler(f *testing.F) {
 		if err != nil {
 			return
 		}
-		host := newTape()
+		host := newTape(t)
 		h, err := prochttp.NewHandler(host, &prochttp.HandlerOptions{Token: token})
 		require.NoError(t, err)
-		ctx, cancel := context.WithCancel(t.Context())
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second) // it may ask to wait for an event
 		defer cancel()
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r.WithContext(ctx))
@@ -98,18 +77,18 @@ func FuzzHandler(f *testing.F) {
 		require.Equal(t, w.Code == http.StatusOK, body.Code == "")
 		require.Contains(t, []int{200, 400, 401, 403, 404, 405, 409, 413, 415, 431, 500}, w.Code)
 		if scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " "); !strings.EqualFold(scheme, "Bearer") || given != token {
-			require.Empty(t, host.asked)
+			require.Empty(t, host.Started())
 			require.Empty(t, host.chats)
 		}
 		for chat := range host.chats {
 			require.NotEmpty(t, chat)
 			require.Len(t, r.Header.Values("Toolproc-Chat-Id"), 1)
 		}
-		if len(host.asked) > 0 {
+		if len(host.Started()) > 0 {
 			require.Equal(t, http.MethodPost, r.Method)
 			require.True(t, strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") ||
 				strings.EqualFold(strings.TrimSpace(strings.Split(r.Header.Get("Content-Type"), ";")[0]), "application/json"))
-			require.LessOrEqual(t, host.asked[0].Wait, prochttp.MaxSlice)
+			require.LessOrEqual(t, host.Started()[0].Wait, prochttp.MaxSlice)
 		}
 	})
 }
@@ -121,7 +100,7 @@ func FuzzRoundTrip(f *testing.F) {
 	f.Add("a/b %2F", "id", "printf '\u2028<&>\x00'", "", "", "", int64(1e9), 9, false)
 	f.Add(" a ", "", "\xff", "\\", "\n", "\"", int64(1), -1, true)
 	f.Fuzz(func(t *testing.T, chat, id, command, dir, name, value string, wait int64, limit int, background bool) {
-		host := newTape()
+		host := newTape(t)
 		handler, err := prochttp.NewHandler(host, &prochttp.HandlerOptions{Insecure: true})
 		require.NoError(t, err)
 		c, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{Transport: direct{handler}, Retry: -1})
@@ -133,12 +112,12 @@ func FuzzRoundTrip(f *testing.F) {
 			sent.Env = map[string]string{name: value}
 		}
 		_, err = c.Chat(chat).Start(t.Context(), sent)
-		if len(host.asked) == 0 {
+		if len(host.Started()) == 0 {
 			require.ErrorIs(t, err, procmgr.ErrInvalid)
 			return
 		}
-		require.Len(t, host.asked, 1)
-		got := host.asked[0]
+		require.Len(t, host.Started(), 1)
+		got := host.Started()[0]
 		if id == "" {
 			require.Len(t, got.ID, 10, "the client's own")
 			got.ID = ""

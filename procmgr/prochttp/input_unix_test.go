@@ -74,14 +74,7 @@ func TestInputIsUnknown(t *testing.T) {
 	p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), nil)))
 	c := newClient(t, p.url, &prochttp.ClientOptions{Token: token, Retry: 100 * time.Millisecond})
 	out := start(t, c, procmgr.StartRequest{Command: "exec cat", Stdin: procmgr.StdinPipe})
-	p.set(func(p *proxy) {
-		p.plan = func(r *http.Request) fault {
-			if strings.HasSuffix(r.URL.Path, "/input") {
-				return lostAnswer
-			}
-			return none
-		}
-	})
+	p.set(func(p *proxy) { p.plan = every("/input", lostAnswer) })
 	req := procmgr.InputRequest{IdempotencyKey: "k", Data: []byte("one\n")}
 	_, err := c.Input(t.Context(), out.Process.ID, req)
 	require.ErrorIs(t, err, procmgr.ErrUnknown)

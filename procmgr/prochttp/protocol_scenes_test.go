@@ -1,6 +1,7 @@
 package prochttp_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/callerr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
@@ -25,10 +27,9 @@ type scene struct {
 	after  func()                                  // all of them
 }
 
-// An actor is a Host with fixed answers. A call without an answer fails the test:
-// a request that must be refused has then reached the host.
+// An actor is a Host with fixed answers. A call without an answer panics, and is then not
+// answered as the page says: a request that must be refused has reached the host.
 type actor struct {
-	t       testing.TB
 	chat    string // the chat of the last call
 	start   func(context.Context, procmgr.StartRequest) (procmgr.Output, error)
 	output  func(context.Context, procmgr.OutputRequest) (procmgr.Output, error)
@@ -41,73 +42,43 @@ type actor struct {
 
 func (a *actor) Chat(id string) procmgr.Manager { b := *a; b.chat = id; return &b }
 
-// unasked fails the test, because a call has reached the host.
-func (a *actor) unasked(verb string) error {
-	assert.Fail(a.t, "a call has reached the host", verb)
-	return procmgr.ErrUnknown
-}
-
 func (a *actor) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
-	if a.start == nil {
-		return procmgr.Output{}, a.unasked("start")
-	}
 	out, err := a.start(ctx, req)
-	return a.mine(out), prefix("start", req.ID, err)
+	return a.mine(out), callerr.Wrap("start", req.ID, err)
 }
 
 func (a *actor) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
-	if a.output == nil {
-		return procmgr.Output{}, a.unasked("output")
-	}
 	out, err := a.output(ctx, req)
-	return a.mine(out), prefix("output", id, err)
+	return a.mine(out), callerr.Wrap("output", id, err)
 }
 
 func (a *actor) List(_ context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
-	if a.list == nil {
-		return procmgr.ListPage{}, a.unasked("list")
-	}
 	all, err := a.list()
 	page, wrong := procmgr.PageOf(all, req)
-	if err == nil {
-		err = wrong
-	}
-	return page, prefix("list", "", err)
+	return page, callerr.Wrap("list", "", cmp.Or(err, wrong))
 }
 
 func (a *actor) Signal(_ context.Context, id string, sig procmgr.Signal) error {
-	if a.signal == nil {
-		return a.unasked("signal")
-	}
-	return prefix("signal", id, a.signal(id, sig))
+	return callerr.Wrap("signal", id, a.signal(id, sig))
 }
 
 func (a *actor) Describe(context.Context) (procmgr.Description, error) {
-	if a.machine == nil {
-		return procmgr.Description{}, a.unasked("describe")
-	}
 	d, err := a.machine()
-	return d, prefix("describe", "", err)
+	return d, callerr.Wrap("describe", "", err)
 }
 
 func (a *actor) Events(_ context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
-	if a.events == nil {
-		return procmgr.EventPage{}, a.unasked("events")
-	}
 	page, err := a.events(req)
 	for i := range page.Events {
 		page.Events[i].Process.ChatID = a.chat
 	}
-	return page, prefix("events", "", err)
+	return page, callerr.Wrap("events", "", err)
 }
 
 func (a *actor) Input(_ context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
-	if a.input == nil {
-		return procmgr.InputOutput{}, a.unasked("input")
-	}
 	out, err := a.input(id, req)
 	out.Output = a.mine(out.Output)
-	return out, prefix("input", id, err)
+	return out, callerr.Wrap("input", id, err)
 }
 
 // mine puts a process into the chat of the last call.
@@ -116,17 +87,6 @@ func (a *actor) mine(out procmgr.Output) procmgr.Output {
 		out.Process.ChatID = a.chat
 	}
 	return out
-}
-
-// prefix says which call failed, as procmgr does.
-func prefix(verb, id string, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case id == "":
-		return xerrors.Errorf("procmgr: %s: %w", verb, err)
-	}
-	return xerrors.Errorf("procmgr: %s %.80q: %w", verb, id, err)
 }
 
 // at is a time on the page.
@@ -187,7 +147,6 @@ func python() procmgr.InputOutput {
 func fails(out procmgr.Output, err error) func(testing.TB) scene {
 	return func(t testing.TB) scene {
 		return scene{host: &actor{
-			t:      t,
 			start:  func(context.Context, procmgr.StartRequest) (procmgr.Output, error) { return out, err },
 			output: func(context.Context, procmgr.OutputRequest) (procmgr.Output, error) { return out, err },
 			signal: func(string, procmgr.Signal) error { return err },
@@ -208,7 +167,7 @@ func ending(testing.TB) scene {
 var scenes = map[string]func(testing.TB) scene{
 	"start": func(t testing.TB) scene { return starts(t, made()) },
 	"background": func(t testing.TB) scene {
-		return scene{host: &actor{t: t, start: func(_ context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+		return scene{host: &actor{start: func(_ context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
 			assert.Equal(t, procmgr.StartRequest{ID: "web", Command: "npm start", Background: true, Wait: 200 * time.Millisecond}, req)
 			return web(), nil
 		}}}
@@ -219,13 +178,13 @@ var scenes = map[string]func(testing.TB) scene{
 		return starts(t, out)
 	},
 	"output": func(t testing.TB) scene {
-		return scene{host: &actor{t: t, output: func(_ context.Context, req procmgr.OutputRequest) (procmgr.Output, error) {
+		return scene{host: &actor{output: func(_ context.Context, req procmgr.OutputRequest) (procmgr.Output, error) {
 			assert.Equal(t, procmgr.OutputRequest{From: 21, Wait: 10 * time.Second, Until: `listening on :\d+`}, req)
 			return listening(), nil
 		}}}
 	},
 	"ports": func(t testing.TB) scene {
-		return scene{host: &actor{t: t, output: func(_ context.Context, req procmgr.OutputRequest) (procmgr.Output, error) {
+		return scene{host: &actor{output: func(_ context.Context, req procmgr.OutputRequest) (procmgr.Output, error) {
 			assert.Equal(t, procmgr.OutputRequest{From: 40, Wait: 10 * time.Second, UntilListening: 3000}, req)
 			out := web()
 			out.Text, out.Next = "", 40
@@ -236,7 +195,7 @@ var scenes = map[string]func(testing.TB) scene{
 	"events": func(t testing.TB) scene {
 		const instance = "YQ3F6HJD2N7KBW5XTMZL4CPRVS."
 		n := 0
-		return scene{host: &actor{t: t, events: func(req procmgr.EventsRequest) (procmgr.EventPage, error) {
+		return scene{host: &actor{events: func(req procmgr.EventsRequest) (procmgr.EventPage, error) {
 			if n++; n == 2 {
 				assert.Equal(t, procmgr.EventsRequest{After: "from-another-server", Wait: 25 * time.Second}, req)
 				return procmgr.EventPage{Next: instance + "21", Gap: true}, nil
@@ -249,13 +208,13 @@ var scenes = map[string]func(testing.TB) scene{
 		}}}
 	},
 	"quiet": func(t testing.TB) scene {
-		return scene{host: &actor{t: t, events: func(req procmgr.EventsRequest) (procmgr.EventPage, error) {
+		return scene{host: &actor{events: func(req procmgr.EventsRequest) (procmgr.EventPage, error) {
 			time.Sleep(req.Wait)
 			return procmgr.EventPage{Next: req.After}, nil
 		}}}
 	},
 	"truncated": func(t testing.TB) scene {
-		return scene{host: &actor{t: t, output: func(_ context.Context, req procmgr.OutputRequest) (procmgr.Output, error) {
+		return scene{host: &actor{output: func(_ context.Context, req procmgr.OutputRequest) (procmgr.Output, error) {
 			assert.Equal(t, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: 80}}, req)
 			out := made()
 			b := headtail.New(1<<10, 1<<10)
@@ -266,7 +225,7 @@ var scenes = map[string]func(testing.TB) scene{
 		}}}
 	},
 	"highlights": func(t testing.TB) scene {
-		return scene{host: &actor{t: t, output: func(_ context.Context, req procmgr.OutputRequest) (procmgr.Output, error) {
+		return scene{host: &actor{output: func(_ context.Context, req procmgr.OutputRequest) (procmgr.Output, error) {
 			assert.Equal(t, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: 80}, Highlight: 1000}, req)
 			out := made()
 			out.Text = "cc -c module1.c\n\n\n... [omitted 20480 bytes] ...\n\nmake: *** [all] Error 2\n"
@@ -278,14 +237,14 @@ var scenes = map[string]func(testing.TB) scene{
 		}}}
 	},
 	"list": func(t testing.TB) scene {
-		return scene{host: &actor{t: t, list: func() ([]procmgr.Process, error) {
+		return scene{host: &actor{list: func() ([]procmgr.Process, error) {
 			first, second := made().Process, web().Process
 			first.ChatID, second.ChatID = "chat-42", "team a/42"
 			return []procmgr.Process{first, second}, nil
 		}}}
 	},
 	"input": func(t testing.TB) scene {
-		return scene{host: &actor{t: t, input: func(id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
+		return scene{host: &actor{input: func(id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
 			assert.Equal(t, "repl", id)
 			want := procmgr.InputRequest{IdempotencyKey: "VJ7RCKQ2", Data: []byte("print(6*7)\n")}
 			out := python()
@@ -298,7 +257,7 @@ var scenes = map[string]func(testing.TB) scene{
 		}}}
 	},
 	"signal": func(t testing.TB) scene {
-		return scene{host: &actor{t: t, signal: func(id string, sig procmgr.Signal) error {
+		return scene{host: &actor{signal: func(id string, sig procmgr.Signal) error {
 			assert.Equal(t, "web", id)
 			assert.Equal(t, procmgr.Terminate, sig)
 			return nil
@@ -306,7 +265,6 @@ var scenes = map[string]func(testing.TB) scene{
 	},
 	"stop": func(t testing.TB) scene {
 		return scene{host: &actor{
-			t:      t,
 			signal: func(string, procmgr.Signal) error { return procmgr.ErrNotFound },
 			start: func(context.Context, procmgr.StartRequest) (procmgr.Output, error) {
 				return procmgr.Output{}, xerrors.Errorf("it was stopped before it began, so nothing was run; take another ID to run it after all: %w", procmgr.ErrConflict)
@@ -314,7 +272,7 @@ var scenes = map[string]func(testing.TB) scene{
 		}}
 	},
 	"describe": func(t testing.TB) scene {
-		return scene{host: &actor{t: t, machine: func() (procmgr.Description, error) {
+		return scene{host: &actor{machine: func() (procmgr.Description, error) {
 			return procmgr.Description{Shell: "bash", OS: "linux", Sandbox: &procmgr.SandboxRules{Write: []string{"/work"}, NoNetwork: true}}, nil
 		}}}
 	},
@@ -323,7 +281,7 @@ var scenes = map[string]func(testing.TB) scene{
 	"slices": func(t testing.TB) scene {
 		printed := make(chan struct{})
 		return scene{
-			host: &actor{t: t, output: func(ctx context.Context, req procmgr.OutputRequest) (procmgr.Output, error) {
+			host: &actor{output: func(ctx context.Context, req procmgr.OutputRequest) (procmgr.Output, error) {
 				assert.Equal(t, int64(21), req.From)
 				if req.Wait > 0 {
 					assert.Equal(t, "listening", req.Until)
@@ -353,7 +311,7 @@ var scenes = map[string]func(testing.TB) scene{
 	"notfound":   fails(procmgr.Output{}, procmgr.ErrNotFound),
 	"notrunning": fails(procmgr.Output{}, procmgr.ErrNotRunning),
 	"not-ready": func(t testing.TB) scene {
-		return scene{host: &actor{t: t, input: func(string, procmgr.InputRequest) (procmgr.InputOutput, error) {
+		return scene{host: &actor{input: func(string, procmgr.InputRequest) (procmgr.InputOutput, error) {
 			return procmgr.InputOutput{}, xerrors.Errorf("no program asks for a secret: none has turned the echo of the terminal off to read a line, so nothing was written: %w", procmgr.ErrNotReady)
 		}}}
 	},
@@ -369,7 +327,7 @@ var scenes = map[string]func(testing.TB) scene{
 	"unsupported": fails(procmgr.Output{},
 		xerrors.Errorf("the ports of a process cannot be told on windows: %w", errors.ErrUnsupported)),
 	"partial": func(t testing.TB) scene {
-		return scene{host: &actor{t: t, list: func() ([]procmgr.Process, error) {
+		return scene{host: &actor{list: func() ([]procmgr.Process, error) {
 			return []procmgr.Process{web().Process}, &procmgr.PartialError{Missing: map[string]error{"build-2": context.DeadlineExceeded}}
 		}}}
 	},
@@ -393,7 +351,7 @@ var scenes = map[string]func(testing.TB) scene{
 		done := make(chan struct{})
 		return scene{
 			opts: prochttp.HandlerOptions{MaxWaiters: 1},
-			host: &actor{t: t, output: func(ctx context.Context, _ procmgr.OutputRequest) (procmgr.Output, error) {
+			host: &actor{output: func(ctx context.Context, _ procmgr.OutputRequest) (procmgr.Output, error) {
 				<-ctx.Done()
 				return procmgr.Output{}, ctx.Err()
 			}},
@@ -411,7 +369,7 @@ var scenes = map[string]func(testing.TB) scene{
 	},
 	"survivor": fails(procmgr.Output{}, xerrors.New("killed, but not all of it is gone after 5s: process web: pid 4760, 4761")),
 	"internal": func(t testing.TB) scene {
-		return scene{host: &actor{t: t, start: func(context.Context, procmgr.StartRequest) (procmgr.Output, error) {
+		return scene{host: &actor{start: func(context.Context, procmgr.StartRequest) (procmgr.Output, error) {
 			panic("the host has a fault")
 		}}}
 	},
@@ -419,7 +377,7 @@ var scenes = map[string]func(testing.TB) scene{
 
 // starts makes a scene with a host that gets the first start of the page.
 func starts(t testing.TB, out procmgr.Output) scene {
-	return scene{host: &actor{t: t, start: func(_ context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+	return scene{host: &actor{start: func(_ context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
 		assert.Equal(t, procmgr.StartRequest{
 			ID: "k7qv2mzp4a", Command: "make test", WorkDir: "/srv/project", Env: map[string]string{"GOFLAGS": "-race"},
 			Wait: 10 * time.Second, Limit: headtail.Limits{Bytes: 16384, Line: 1024},

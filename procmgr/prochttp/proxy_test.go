@@ -83,6 +83,25 @@ func once(suffix string, what fault) func(*http.Request) fault {
 	}
 }
 
+// every returns a plan for a fault of all requests whose path ends in suffix.
+func every(suffix string, what fault) func(*http.Request) fault {
+	return func(r *http.Request) fault {
+		if strings.HasSuffix(r.URL.Path, suffix) {
+			return what
+		}
+		return none
+	}
+}
+
+// onStart calls f for each start.
+func onStart(f func()) func(*http.Request) {
+	return func(r *http.Request) {
+		if r.URL.Path == "/start" {
+			f()
+		}
+	}
+}
+
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	backend, plan, before, after := p.backend, p.plan, p.before, p.after

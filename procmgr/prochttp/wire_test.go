@@ -49,7 +49,7 @@ type spanKey struct{}
 // called with the context of the request.
 func TestInject(t *testing.T) {
 	var reached []string
-	handler := newHandler(t, &actor{t: t,
+	handler := newHandler(t, &actor{
 		start: func(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
 			reached = append(reached, ctx.Value(spanKey{}).(string))
 			return procmgr.Output{Process: procmgr.Process{ID: req.ID}}, nil
