@@ -3,8 +3,6 @@ package prochttp_test
 import (
 	"context"
 	"fmt"
-	"net/http"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -70,12 +68,11 @@ func TestEventsInSlices(t *testing.T) {
 // A server that was restarted is a gap, told once. A handler that was restarted
 // in front of the same Local is none.
 func TestEventsAfterARestart(t *testing.T) {
-	var now atomic.Pointer[http.Handler]
+	p := newProxy(t, "")
 	begin := func(l *proclocal.Local) {
-		h := newHandler(t, l, nil)
-		now.Store(&h)
+		url := serve(t, newHandler(t, l, nil))
+		p.set(func(p *proxy) { p.backend = url })
 	}
-	p := newProxy(t, serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*now.Load()).ServeHTTP(w, r) })))
 	inner := newClient(t, p.url, nil)
 	prochttp.SetSlice(inner, 20*time.Millisecond)
 	outer := newClient(t, serve(t, newHandler(t, inner, nil)), nil)

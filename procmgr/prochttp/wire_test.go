@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,13 +20,11 @@ import (
 
 // A server that was restarted may have another shell.
 func TestDescribeAfterARestart(t *testing.T) {
-	var now atomic.Pointer[http.Handler]
-	begin := func(shell string) {
-		h := newHandler(t, newLocal(t, &proclocal.Options{Shell: []string{shell, "-c"}}), nil)
-		now.Store(&h)
+	begin := func(shell string) (url string) {
+		return serve(t, newHandler(t, newLocal(t, &proclocal.Options{Shell: []string{shell, "-c"}}), nil))
 	}
-	begin("bash")
-	c := newClient(t, serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*now.Load()).ServeHTTP(w, r) })), nil)
+	p := newProxy(t, begin("bash"))
+	c := newClient(t, p.url, nil)
 	machine, err := c.Describe(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "bash", machine.Shell)
@@ -35,7 +32,7 @@ func TestDescribeAfterARestart(t *testing.T) {
 	if runtime.GOOS == "windows" { // its sh is a bash
 		other = "cmd"
 	}
-	begin(other)
+	p.set(func(p *proxy) { p.backend = begin(other) })
 	_, err = c.List(t.Context(), procmgr.ListRequest{})
 	require.NoError(t, err)
 	machine, err = c.Describe(t.Context())
