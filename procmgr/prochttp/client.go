@@ -206,7 +206,7 @@ func (c *Client) Close() error {
 
 // Chat implements [procmgr.Host]. A chat's ID follows the rules of [proclocal.Local].
 func (c *Client) Chat(id string) procmgr.Manager {
-	return &manager{c: c, chat: id, isChat: true, header: []string{encodeChat(id)}}
+	return &manager{c: c, chat: id, isChat: true, header: []string{url.PathEscape(id)}}
 }
 
 // A manager is the view of a Client that the host or one chat has.

@@ -63,6 +63,3 @@ func ProtocolEncode(v any) (data []byte, ok bool) {
 	}
 	return nil, false
 }
-
-// ProtocolChat returns how a chat's ID is written in its header.
-func ProtocolChat(id string) string { return encodeChat(id) }

@@ -352,10 +352,16 @@ func fill(t testing.TB, v reflect.Value) {
 	}
 }
 
-// The IDs of chats on the page are encoded as the client encodes them.
+// The client encodes the ID of a chat as the page does.
 func TestProtocolChats(t *testing.T) {
+	var sent string
+	c := newClient(t, serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		sent = r.Header.Get("Toolproc-Chat-Id")
+	})), &prochttp.ClientOptions{Retry: -1})
 	for _, row := range table(t, "The ID of a chat", "chat") {
-		require.Equal(t, strings.Trim(row[1], "`"), prochttp.ProtocolChat(strings.Trim(row[0], "`")))
+		_, err := c.Chat(strings.Trim(row[0], "`")).List(t.Context(), procmgr.ListRequest{})
+		require.Error(t, err, "it has no answer")
+		require.Equal(t, strings.Trim(row[1], "`"), sent)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	stdjson "encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -295,19 +294,6 @@ func unprintable(r rune) bool { return r <= ' ' || r > '~' }
 
 // newKey returns a random name of 26 characters.
 func newKey() string { return rand.Text() }
-
-// encodeChat writes a chat's ID into a header.
-func encodeChat(id string) string {
-	var b []byte
-	for _, c := range []byte(id) {
-		if unprintable(rune(c)) || c == '%' {
-			b = fmt.Appendf(b, "%%%02X", c)
-		} else {
-			b = append(b, c)
-		}
-	}
-	return string(b)
-}
 
 // decodeChat returns the chat that a request is for. ok is false if the request
 // has no chat header. A header that is not valid is an error and never "no
