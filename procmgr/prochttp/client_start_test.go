@@ -280,8 +280,8 @@ func TestAgeOfAStartThatIsNotLookedAt(t *testing.T) {
 // A start that is long on the way becomes older: the server may have been restarted after the
 // command ran, and be older than the start was when it was sent.
 func TestAgeOnTheWay(t *testing.T) {
-	h := newHandler(t, newLocal(t, nil), nil)
 	restarted := time.Now()
+	h := newHandler(t, newLocal(t, nil), nil)
 	c := newClient(t, "http://localhost", &prochttp.ClientOptions{Token: token, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
 		if r.URL.Path == "/start" {
 			time.Sleep(time.Since(restarted) + 20*time.Millisecond) // as a server does that is stopped
