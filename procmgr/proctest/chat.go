@@ -266,7 +266,6 @@ var concurrentCases = []testCase{
 			}
 		})
 	}},
-	{"many processes", "two dozen processes of one chat run at once, and each has its own output and exit code", concurrentProcesses},
 	{"the caller's to change", "callers own the values that they get and may change them, and a method does not change its arguments", concurrentOwned},
 }
 
@@ -291,27 +290,6 @@ func concurrentCaller(c *check, m *view, word string) {
 	out, err = m.tryRead(id, procmgr.OutputRequest{})
 	c.errorIf(err != nil || out.Process.State != procmgr.Exited || out.Process.EndedBy != procmgr.CauseRequest,
 		"one of many processes was killed, and is %q, ended by %q, the result %s", out.Process.State, out.Process.EndedBy, told(err))
-}
-
-func concurrentProcesses(c *check, m *view) {
-	const n = 24
-	in := m.dir() + "/in"
-	m.run("mkfifo " + quote(in))
-	pids, all := map[int]bool{}, make([]string, n)
-	for i := range all {
-		// All of them end when the FIFO has had a writer and then has none.
-		p := m.start(procmgr.StartRequest{Command: fmt.Sprintf("cat %s; echo %d; exit %d", quote(in), i, i)}).Process
-		c.errorIf(p.State != procmgr.Running || pids[p.PID], "one of %d processes that run at once is %q, PID %d", n, p.State, p.PID)
-		all[i], pids[p.PID] = p.ID, true
-	}
-	for _, p := range m.list() {
-		c.errorIf(strings.HasPrefix(p.Command, "cat ") && p.State != procmgr.Running, "one of %d processes that run at once is %q", n, p.State)
-	}
-	// Writers come and go until every reader has seen one.
-	m.start(procmgr.StartRequest{Command: "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); : >" + quote(in) + "; sleep 0.01; done"})
-	for i, id := range all {
-		c.result(m.ended(id), i, fmt.Sprintf("%d\n", i))
-	}
 }
 
 func concurrentOwned(c *check, m *view) {

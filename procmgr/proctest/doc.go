@@ -50,7 +50,7 @@
 //   - The host keeps 16 KiB of the beginning and 16 KiB of the end of an
 //     output, or more. It keeps them unchanged, except for terminal sequences
 //     and carriage returns, which only the case output/a_line_redrawn prints.
-//   - The host lets 32 processes of one chat run at once and 128 in all, and
+//   - The host lets 16 processes of one chat run at once and 64 in all, and
 //     allows some 50 chats.
 //   - The host keeps exited processes for some minutes.
 //   - The host itself starts processes, outside of every chat. If it refuses with

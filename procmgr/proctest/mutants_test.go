@@ -31,7 +31,7 @@ var mutants = []mutant{
 		if p.ExitCode != nil {
 			*p.ExitCode = 0
 		}
-	}), "signal/a handler's exit code; concurrent/many processes; start/exit code"},
+	}), "signal/a handler's exit code; start/exit code"},
 	{"forgets the signal", process(func(p *procmgr.Process) { p.Signal = "" }), "start/death by a signal; signal/ends what is stopped; detached/exit code"},
 	{"takes exit codes for signals", process(func(p *procmgr.Process) {
 		if p.ExitCode != nil && *p.ExitCode == 137 {
@@ -173,12 +173,6 @@ var mutants = []mutant{
 			_ = m.Signal(ctx, req.ID, procmgr.Terminate)
 		}
 	}), "directory/missing"},
-	{"runs sixteen at most", start(func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
-		if page, _ := m.List(ctx, procmgr.ListRequest{}); page.Live >= 16 {
-			return procmgr.Output{}, procmgr.ErrLimit
-		}
-		return m.Start(ctx, req)
-	}), "concurrent/many processes"},
 	{"forgets what it has passed over", started(func(_ context.Context, _ procmgr.Manager, req procmgr.StartRequest, out *procmgr.Output, _ *error) {
 		if req.WorkDir == "" {
 			out.PassedOver = "no such directory: /srv"
