@@ -206,7 +206,7 @@ func (c *Client) Close() error {
 
 // Chat implements [procmgr.Host]. A chat's ID follows the rules of [proclocal.Local].
 func (c *Client) Chat(id string) procmgr.Manager {
-	return &manager{c: c, chat: id, isChat: true, header: []string{url.PathEscape(id)}}
+	return &manager{c: c, chat: id, isChat: true}
 }
 
 // A manager is the view of a Client that the host or one chat has.
@@ -214,7 +214,6 @@ type manager struct {
 	c      *Client
 	chat   string
 	isChat bool
-	header []string // the value of headerChat
 }
 
 // check fails if the chat has no valid ID: such a chat must not act as the host.
@@ -265,11 +264,8 @@ func (restartedError) Is(target error) bool {
 }
 
 // Signal implements [procmgr.Manager]. The signal has a key, and is sent once.
-func (m *manager) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
-	return wrap("signal", id, m.signal(ctx, id, sig))
-}
-
-func (m *manager) signal(ctx context.Context, id string, sig procmgr.Signal) error {
+func (m *manager) Signal(ctx context.Context, id string, sig procmgr.Signal) (err error) {
+	defer func() { err = wrap("signal", id, err) }()
 	if err := m.check(); err != nil {
 		return err
 	}

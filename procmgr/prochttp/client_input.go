@@ -20,14 +20,8 @@ import (
 //
 // A pipe that has taken a part of Data and is full is waited for as long as one
 // request waits, 25 s at most: Written then says where to go on.
-func (m *manager) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
-	out, err := m.input(ctx, id, req)
-	return out, wrap("input", id, err)
-}
-
-// input writes once, and waits in slices: each request of a wait has the key of
-// the first one, and writes nothing.
-func (m *manager) input(ctx context.Context, id string, req procmgr.InputRequest) (out procmgr.InputOutput, err error) {
+func (m *manager) Input(ctx context.Context, id string, req procmgr.InputRequest) (out procmgr.InputOutput, err error) {
+	defer func() { err = wrap("input", id, err) }()
 	if err := m.check(); err != nil {
 		return out, err
 	}
@@ -42,7 +36,7 @@ func (m *manager) input(ctx context.Context, id string, req procmgr.InputRequest
 		body.IdempotencyKey = newKey()
 	}
 	began := time.Now()
-	for {
+	for { // each request of a wait has the key of the first one, and writes nothing
 		var next procmgr.InputOutput
 		c := &call{manager: m, id: id, path: pathInput, into: &next, body: func() (any, time.Duration) {
 			body.Wait = m.c.left(req.Wait, began)

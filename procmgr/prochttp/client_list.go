@@ -12,30 +12,27 @@ import (
 )
 
 // List implements [procmgr.Manager].
-func (m *manager) List(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
-	page, err := m.list(ctx, req)
-	return procmgr.ListPage(page), wrap("list", "", err)
-}
-
-func (m *manager) list(ctx context.Context, req procmgr.ListRequest) (page listPage, err error) {
+func (m *manager) List(ctx context.Context, req procmgr.ListRequest) (_ procmgr.ListPage, err error) {
+	defer func() { err = wrap("list", "", err) }()
 	if err := m.check(); err != nil {
-		return page, err
+		return procmgr.ListPage{}, err
 	}
+	var page listPage
 	answer, err := m.c.call(ctx, &call{manager: m, path: pathList, body: once(listBody(req)), into: &page})
 	switch {
 	case err != nil && answer != nil && answer.failure.List != nil:
 		page = *answer.failure.List // some machines are missing, and err names them
 	case err != nil:
-		return listPage{}, err
+		return procmgr.ListPage{}, err
 	case answer.unread != nil:
-		return listPage{}, answer.unread
+		return procmgr.ListPage{}, answer.unread
 	}
 	for _, p := range page.Processes {
 		if m.isChat && p.ChatID != m.chat {
-			return listPage{}, errMixedUp
+			return procmgr.ListPage{}, errMixedUp
 		}
 	}
-	return page, err
+	return procmgr.ListPage(page), err
 }
 
 // Events implements [procmgr.Manager]. If the Host behind the handler has no
@@ -43,20 +40,16 @@ func (m *manager) list(ctx context.Context, req procmgr.ListRequest) (page listP
 //
 // If an answer is lost, the client asks again, and no event is lost with it. If
 // the server was restarted, the page has Gap once.
-func (m *manager) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
-	page, err := m.events(ctx, req)
-	return page, wrap("events", "", err)
-}
-
-// events waits in slices. Reading takes no event away, so that a slice needs
-// nothing of the one before but the place in which that ended.
-func (m *manager) events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
+func (m *manager) Events(ctx context.Context, req procmgr.EventsRequest) (_ procmgr.EventPage, err error) {
+	defer func() { err = wrap("events", "", err) }()
 	if err := m.check(); err != nil {
 		return procmgr.EventPage{}, err
 	}
 	began := time.Now()
 	body := eventsBody(req)
 	body.After = strings.ToValidUTF8(body.After, "?") // no page ends like this either
+	// Reading takes no event away, so that a slice needs nothing of the one before but the
+	// place in which that ended.
 	for {
 		var page procmgr.EventPage
 		answer, err := m.c.call(ctx, &call{manager: m, path: pathEvents, into: &page, body: func() (any, time.Duration) {

@@ -18,12 +18,8 @@ const maxRestarts = 5
 
 // Start implements [procmgr.Manager]. If the request has no ID, the client chooses
 // one, so that it can ask again if an answer is lost.
-func (m *manager) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
-	out, err := m.start(ctx, req)
-	return out, wrap("start", req.ID, err)
-}
-
-func (m *manager) start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+func (m *manager) Start(ctx context.Context, req procmgr.StartRequest) (_ procmgr.Output, err error) {
+	defer func(id string) { err = wrap("start", id, err) }(req.ID) // of the caller, if there is one
 	if err := cmp.Or(ctx.Err(), m.check()); err != nil {
 		return procmgr.Output{}, err
 	}

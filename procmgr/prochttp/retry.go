@@ -283,7 +283,7 @@ func (c *Client) setHeader(req *http.Request, call *call, length int) {
 		req.Header.Set("Expect", "100-continue")
 	}
 	if call.manager.isChat {
-		req.Header[headerChat] = call.manager.header
+		req.Header[headerChat] = []string{url.PathEscape(call.manager.chat)}
 	}
 	if call.instance != "" {
 		req.Header[headerInstance] = []string{call.instance}
