@@ -3,12 +3,7 @@
 package readme_test
 
 import (
-	"bufio"
-	"cmp"
 	"encoding/json"
-	"fmt"
-	"io"
-	"net/http"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -27,8 +22,7 @@ const (
 )
 
 // The tests do not run the clients: their lines were tried by hand, in the
-// versions that the page names. The tests send requests of their own to the
-// servers that the lines start or connect to.
+// versions that the page names. The tests start the servers that the lines start.
 var mcpRules = []rule{
 	{page: mcpPage, language: "console", has: buildBlock, run: buildServer},
 	{page: mcpPage, language: "console", has: "claude mcp add toolproc -- ", run: addStdio},
@@ -71,7 +65,7 @@ func addStdio(t *testing.T, p *pages, b block) {
 			require.Regexp(t, `^claude mcp list$`, command)
 			continue
 		}
-		requireServes(t, p, words(t, server))
+		requireStarts(t, p, words(t, server))
 	}
 }
 
@@ -100,7 +94,7 @@ func stdioConfig(t *testing.T, p *pages, b block) {
 	var c configuration
 	strict(t, b.text, &c)
 	server := c.Servers["toolproc"]
-	requireServes(t, p, append([]string{server.Command}, server.Args...))
+	requireStarts(t, p, append([]string{server.Command}, server.Args...))
 }
 
 // strict decodes JSON that must have no other members.
@@ -111,128 +105,53 @@ func strict(t *testing.T, text string, v any) {
 	require.NoError(t, dec.Decode(v))
 }
 
-const (
-	initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"reader","version":"1"}}}`
-	initiated  = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
-	pwd        = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"execute","arguments":{"command":"pwd"}}}`
-)
-
-// requireServes starts a server over stdio, as a client does, and runs a
-// command on it. It replaces the paths of the page.
-func requireServes(t *testing.T, p *pages, command []string) {
+// requireStarts starts a server as a client is told to, with the paths of the page
+// replaced, and ends it by the end of its stdin. The tests of its module talk to it.
+func requireStarts(t *testing.T, p *pages, command []string) {
 	t.Helper()
 	require.Equal(t, "/path/to/toolproc-mcp", command[0])
-	dir, project := t.TempDir(), t.TempDir()
-	where := dir // where it is started
-	var args []string
-	for _, arg := range command[1:] {
-		if arg == "/path/to/project" {
-			arg, where = project, project
-		}
-		args = append(args, arg)
-	}
-	cmd := exec.CommandContext(t.Context(), mcpServer(t, p), args...)
-	cmd.Dir = dir
-	in, err := cmd.StdinPipe()
-	require.NoError(t, err)
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	_, err = io.WriteString(in, strings.Join([]string{initialize, initiated, pwd}, "\n")+"\n")
-	require.NoError(t, err)
-	said := ""
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		said += lines.Text() + "\n"
-		if strings.Contains(lines.Text(), `"id":2`) {
-			break
-		}
-	}
-	require.NoError(t, in.Close())
-	require.NoError(t, cmd.Wait())
-	require.Contains(t, said, fmt.Sprintf(`\"output\":\"%s\\n\"`, where))
+	out, err := exec.CommandContext(t.Context(), mcpServer(t, p), placed(t, command)...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
 }
 
-// A served is the server over HTTP. Its addresses and its token differ from the
-// page's.
-type served struct {
-	*program
-	project, url, token string
-}
-
-var printed = regexp.MustCompile(`\Amcp: Authorization: Bearer (\w+)\nmcp: listening on (http://127\.0\.0\.1:\d+/mcp)\n\z`)
-
-// serveHTTP runs the page's command, and compares its output with the page.
-func serveHTTP(t *testing.T, p *pages) served {
+// placed returns the arguments of a command of the page, with a directory and a port that
+// are free.
+func placed(t *testing.T, command []string) (args []string) {
 	t.Helper()
-	b := p.blocks[httpServerBlock]
-	command := commands(t, b)
-	require.Len(t, command, 1)
-	_, shown, _ := strings.Cut(b.text, "\n")
-	require.Regexp(t, printed, shown)
-
-	s := served{project: t.TempDir()}
-	var args []string
-	for _, arg := range words(t, command[0])[1:] {
+	for _, arg := range command[1:] {
 		switch arg {
 		case ":8080":
 			arg = ":0"
 		case "/path/to/project":
-			arg = s.project
+			arg = t.TempDir()
 		}
 		args = append(args, arg)
 	}
-	s.program = start(t, t.TempDir(), nil, mcpServer(t, p), args...)
-	awaitOutput(t, s.program, "/mcp\n")
-	found := printed.FindStringSubmatch(s.err.String())
-	require.NotNil(t, found, &s.err)
-	s.token, s.url = found[1], found[2]
-	return s
+	return args
 }
 
-// stop ends the server.
-func (s served) stop(t *testing.T) {
-	t.Helper()
-	require.NoError(t, s.Process.Signal(syscall.SIGTERM))
-	require.Zero(t, s.program.end(t), &s.err)
+var printed = regexp.MustCompile(`\Amcp: Authorization: Bearer (\w+)\nmcp: listening on (http://127\.0\.0\.1:\d+/mcp)\n\z`)
+
+// httpServer runs the page's command, and compares its output with the page.
+func httpServer(t *testing.T, p *pages, b block) {
+	command := commands(t, b)
+	require.Len(t, command, 1)
+	_, shown, _ := strings.Cut(b.text, "\n")
+	require.Regexp(t, printed, shown)
+	server := start(t, t.TempDir(), nil, mcpServer(t, p), placed(t, words(t, command[0]))...)
+	awaitOutput(t, server, "/mcp\n")
+	require.Regexp(t, printed, server.err.String())
+	require.NoError(t, server.Process.Signal(syscall.SIGTERM))
+	require.Zero(t, server.end(t), &server.err)
 }
 
-// requireConnects connects to the server with the URL and the header of a page.
-func (s served) requireConnects(t *testing.T, p *pages, url, header string) {
-	t.Helper()
-	shown := p.blocks[httpServerBlock].text
-	require.Contains(t, shown, "listening on "+url+"\n", "the page has another URL elsewhere")
-	require.Contains(t, shown, header+"\n", "the page has another token elsewhere")
-	session := ""
-	for _, body := range []string{initialize, initiated, pwd} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url, strings.NewReader(body))
-		require.NoError(t, err)
-		req.Header.Set("Authorization", "Bearer "+s.token)
-		req.Header.Set("Accept", "application/json, text/event-stream")
-		req.Header.Set("Content-Type", "application/json")
-		if session != "" {
-			req.Header.Set("Mcp-Session-Id", session)
-		}
-		res, err := http.DefaultClient.Do(req)
-		require.NoError(t, err)
-		answer, err := io.ReadAll(res.Body)
-		require.NoError(t, err)
-		require.NoError(t, res.Body.Close())
-		require.Less(t, res.StatusCode, 300, "%s", answer)
-		session = cmp.Or(session, res.Header.Get("Mcp-Session-Id"))
-		if body == pwd {
-			require.Contains(t, string(answer), s.project)
-		}
-	}
-}
-
-func httpServer(t *testing.T, p *pages, _ block) { serveHTTP(t, p).stop(t) }
-
+// httpConfig has the URL and the token that the page's server prints.
 func httpConfig(t *testing.T, p *pages, b block) {
 	var c configuration
 	strict(t, b.text, &c)
 	server := c.Servers["toolproc"]
 	require.Equal(t, "http", server.Type)
-	s := serveHTTP(t, p)
-	s.requireConnects(t, p, server.URL, "Authorization: "+server.Headers["Authorization"])
-	s.stop(t)
+	shown := p.blocks[httpServerBlock].text
+	require.Contains(t, shown, "listening on "+server.URL+"\n")
+	require.Contains(t, shown, "Authorization: "+server.Headers["Authorization"]+"\n")
 }

@@ -66,6 +66,10 @@ BLOCK
 	},
 	{
 		page: "docs/remote.md", language: "go", has: clientBlock, run: client,
+		instead: map[string]string{
+			`"https://build.example:8443"`:  `os.Getenv("SERVER")`,
+			`&tls.Config{RootCAs: trusted}`: `&tls.Config{RootCAs: trusted, ServerName: "build.example"}`,
+		},
 		program: `func main() {
 	ctx := context.Background()
 BLOCK

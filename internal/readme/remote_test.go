@@ -7,10 +7,8 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
-	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -187,47 +185,14 @@ func client(t *testing.T, p *pages, _ block) {
 }
 
 // runClient runs the page's client, with the two files that it gets.
-// A proxy leads it to the server when it asks for the name that the page has.
 func runClient(t *testing.T, p *pages, dir, address string) (says string) {
 	t.Helper()
-	proxy := httptest.NewServer(tunnel("build.example:8443", address))
-	defer proxy.Close()
 	here := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(here, "keys"), 0o700))
 	for _, name := range []string{"token", "cert.pem"} {
 		require.NoError(t, os.Link(filepath.Join(dir, "keys", name), filepath.Join(here, "keys", name)))
 	}
-	program := start(t, here, []string{"HTTPS_PROXY=" + proxy.URL, "NO_PROXY=", "no_proxy="}, p.programs[clientBlock])
+	program := start(t, here, []string{"SERVER=https://" + address}, p.programs[clientBlock])
 	require.Zero(t, program.end(t), &program.err)
 	return program.out.String()
-}
-
-// tunnel is a proxy that knows one name.
-func tunnel(name, address string) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodConnect || r.Host != name {
-			http.Error(w, "unknown: "+r.Host, http.StatusNotFound)
-			return
-		}
-		there, err := net.Dial("tcp", address)
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadGateway)
-			return
-		}
-		defer there.Close()
-		here, _, err := http.NewResponseController(w).Hijack()
-		if err != nil {
-			return
-		}
-		defer here.Close()
-		_, _ = io.WriteString(here, "HTTP/1.1 200 OK\r\n\r\n")
-		done := make(chan bool, 2)
-		for _, way := range [][2]net.Conn{{here, there}, {there, here}} {
-			go func() { // ends with either connection; this function closes both
-				_, _ = io.Copy(way[0], way[1])
-				done <- true
-			}()
-		}
-		<-done
-	})
 }
