@@ -77,6 +77,7 @@ func (l *Local) chatSetup(ctx context.Context, r *record, from *baseenv.Origin) 
 		own.workDir = from.WorkDir
 		return own, nil
 	}
+	own.env = own.env.Update(l.opts.UpdateEnv, r.chat, r.log)
 	own.workDir, err = baseenv.WorkDir(cmp.Or(chat.WorkDir, l.opts.WorkDir))
 	return own, err
 }

@@ -74,16 +74,12 @@ func (m *masks) of(values []redact.Value) *redact.Set {
 }
 
 // secrets returns the values to mask in the output of a command: Options.Redact, what
-// host has from the host's environment, and the secrets among the variables that came
-// besides. env is what the command gets.
-func (l *Local) secrets(host []redact.Value, besides, env []string) []redact.Value {
+// host has from the host's environment, and the secrets among the variables of the
+// request. env is what the command gets.
+func (l *Local) secrets(host []redact.Value, request, env []string) []redact.Value {
 	values := make([]redact.Value, 0, len(l.opts.Redact)+len(host))
 	for _, s := range l.opts.Redact {
 		values = append(values, redact.Value(s))
 	}
-	values = append(values, host...)
-	if len(besides) > 0 {
-		values = append(values, baseenv.Secrets(besides, env)...)
-	}
-	return values
+	return slices.Concat(values, host, baseenv.Secrets(request, env))
 }

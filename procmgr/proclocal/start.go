@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"math"
+	"slices"
 	"time"
 
 	"golang.org/x/xerrors"
@@ -196,14 +197,21 @@ func (l *Local) spawn(ctx context.Context, r *record, req procmgr.StartRequest, 
 	if err != nil {
 		return err
 	}
-	env, secrets := l.environ(r, req, own.env, own.sandbox.environ())
-	r.masks = l.masks.of(secrets)
+	if names := own.env.Withheld; len(names) > 0 {
+		r.log(slog.LevelDebug, "environment variables withheld", slog.Any("names", names))
+	}
+	env := l.environ(r, req, own)
+	r.lacks = slices.DeleteFunc(slices.Clone(own.env.Withheld), func(name string) bool {
+		_, given := req.Env[name]
+		return given
+	})
 	r.withheld = named(r.lacks, req.Command)
 	dir, err := l.directory(r, req.WorkDir, own.workDir, homeOf(env), from)
 	if err != nil {
 		return err
 	}
 	env = withDirectory(env, req, dir)
+	r.masks = l.masks.of(l.secrets(own.env.Secrets, pairs(req.Env), env))
 	command := req.Command
 	if command[0] == '-' || command[0] == '+' {
 		command = " " + command // or the shell takes the command for options
