@@ -65,11 +65,11 @@ func (l *Local) input(ctx context.Context, chat, id string, req procmgr.InputReq
 		if err != nil {
 			m = nil // it is not watched
 		} else if m != nil || req.UntilQuiet > 0 || req.UntilWaiting {
-			ends := until{matched: m, waiting: req.UntilWaiting}
+			polls := r.asks(req.UntilWaiting)
 			if req.UntilQuiet > 0 {
-				ends.quiet = func() (time.Time, <-chan struct{}) { return r.in.Quiet(w, req.UntilQuiet) }
+				polls = append(polls, func() (bool, time.Duration) { return r.in.Quiet(w, req.UntilQuiet) })
 			}
-			err = r.wait(ctx, state, time.Until(over), ends)
+			err = r.wait(ctx, state, time.Until(over), m, polls...)
 		}
 	} else {
 		m = nil

@@ -52,10 +52,14 @@ func (l *Local) output(ctx context.Context, chat, id string, req procmgr.OutputR
 			return r.output(from, req.Limit, 0, nil), err
 		}
 	}
-	heard, stop := l.awaitPort(ctx, r, req)
-	err = r.wait(ctx, state, req.Wait, until{matched: m, heard: heard, waiting: req.UntilWaiting})
+	var found []osproc.Listen
+	var polls []poll
+	if req.UntilListening != 0 {
+		polls = append(polls, l.listens(r, req.UntilListening, &found))
+	}
+	err = r.wait(ctx, state, req.Wait, m, append(polls, r.asks(req.UntilWaiting)...)...)
 	out := r.output(from, req.Limit, req.Highlight, m)
-	if failed := l.tellPorts(ctx, r, &out, req, stop()); err == nil {
+	if failed := l.tellPorts(ctx, r, &out, req, found); err == nil {
 		err = failed
 	}
 	if failed := r.tellMembers(l.system, &out, req); err == nil {
@@ -114,67 +118,43 @@ func (r *record) output(from int64, limit headtail.Limits, highlight int, m *cap
 	}
 }
 
-// An until says what ends a wait, besides its time and a change of state.
-type until struct {
-	matched *capture.Matcher // nil for none
-	heard   <-chan struct{}  // closed if the process listens
-	waiting bool             // a member waits for input
-	// quiet tells when the output has been quiet for long enough, unless its channel
-	// is closed before. It may be nil.
-	quiet func() (time.Time, <-chan struct{})
-}
+// A poll looks for something that ends a wait, and returns when to look again.
+type poll func() (ends bool, pause time.Duration)
 
-// wait returns when the process is no longer in the given state or has exited, when
-// the condition holds, or when d is over. An error is ctx's.
-func (r *record) wait(ctx context.Context, in procmgr.State, d time.Duration, ends until) error {
-	if state := r.state(); d <= 0 || state != in || state == procmgr.Exited {
+// wait returns when the process is no longer in the given state or has exited, when m
+// matches, when a poll ends it, or when d is over. m may be nil. An error is ctx's.
+func (r *record) wait(ctx context.Context, in procmgr.State, d time.Duration, m *capture.Matcher, polls ...poll) error {
+	if d <= 0 {
 		return nil
 	}
 	over := time.Now().Add(d)
 	timer := time.NewTimer(d)
 	defer timer.Stop()
-	var prompts *time.Timer
-	var round <-chan time.Time
-	if watch := r.prompts.Load(); ends.waiting && watch != nil {
-		if waits, _ := watch.Look(true); waits {
-			return nil
-		}
-		prompts = time.NewTimer(promptRound)
-		defer prompts.Stop()
-		round = prompts.C
-	}
+	due := make([]time.Time, len(polls))
 	for {
 		state, changed := r.stateAndChange()
-		if state != in || state == procmgr.Exited {
+		if state != in || state == procmgr.Exited || !time.Now().Before(over) {
 			return nil
 		}
-		var news <-chan struct{}
-		if ends.quiet != nil {
-			var still time.Time
-			still, news = ends.quiet()
-			left := min(time.Until(still), time.Until(over))
-			if left <= 0 {
-				return nil
+		next := over
+		for i, look := range polls {
+			if !time.Now().Before(due[i]) {
+				ends, pause := look()
+				if ends {
+					return nil
+				}
+				due[i] = time.Now().Add(pause)
 			}
-			timer.Reset(left)
+			if due[i].Before(next) {
+				next = due[i]
+			}
 		}
+		timer.Reset(time.Until(next))
 		select {
 		case <-changed:
-		case <-news:
-		case <-ends.matched.Matched():
+		case <-m.Matched():
 			return nil
-		case <-ends.heard:
-			return nil
-		case <-round:
-			waits, next := r.prompts.Load().Look(false)
-			if waits {
-				return nil
-			}
-			prompts.Reset(min(max(next, promptRound/10), promptRound)) // another call may be looking
 		case <-timer.C:
-			if ends.quiet == nil {
-				return nil
-			}
 		case <-ctx.Done():
 			return ctx.Err()
 		}

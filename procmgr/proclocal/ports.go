@@ -43,39 +43,16 @@ func cannotLook(s *osproc.System, what string) error {
 	return xerrors.Errorf("the %s cannot be told, because no file descriptor is left or processes are started too fast; try again: %w", what, procmgr.ErrLimit)
 }
 
-// awaitPort looks again and again, until the process listens on the port for which a
-// request waits: then it closes heard. stop ends that. It returns what was found, or nil.
-func (l *Local) awaitPort(ctx context.Context, r *record, req procmgr.OutputRequest) (heard <-chan struct{}, stop func() []osproc.Listen) {
-	if req.UntilListening == 0 || req.Wait <= 0 {
-		return nil, func() []osproc.Listen { return nil }
-	}
-	ctx, cancel := context.WithTimeout(ctx, req.Wait)
-	found, ended := make(chan struct{}), make(chan struct{})
-	var sockets []osproc.Listen
-	go func() { // stop waits for it
-		defer close(ended)
-		next := time.NewTimer(0)
-		defer next.Stop()
-		for !r.exited() {
-			select {
-			case <-next.C:
-			case <-ctx.Done():
-				return
-			}
-			began := time.Now()
-			all, _ := l.system.Listening(r.tree) // if it could not look, the next look may
-			if len(all) > 0 && req.UntilListening == -1 || slices.ContainsFunc(all, func(s osproc.Listen) bool { return s.Port == req.UntilListening }) {
-				sockets = all
-				close(found)
-				return
-			}
-			next.Reset(max(portPause, portRest*time.Since(began)))
+// listens returns the poll for a port, -1 for any. It sets found to what it has found.
+func (l *Local) listens(r *record, port int, found *[]osproc.Listen) poll {
+	return func() (ends bool, pause time.Duration) {
+		began := time.Now()
+		all, _ := l.system.Listening(r.tree) // if it could not look, the next look may
+		if len(all) > 0 && port == -1 || slices.ContainsFunc(all, func(s osproc.Listen) bool { return s.Port == port }) {
+			*found = all
+			return true, 0
 		}
-	}()
-	return found, func() []osproc.Listen {
-		cancel()
-		<-ended
-		return sockets
+		return false, max(portPause, portRest*time.Since(began))
 	}
 }
 

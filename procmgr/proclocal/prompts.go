@@ -58,6 +58,20 @@ func (l *Local) lookForPrompts(v viewer) time.Duration {
 	return promptRound + time.Duration(len(all))*promptRest
 }
 
+// asks returns the poll for a member that waits for input, or none if it is not wanted
+// or cannot be told.
+func (r *record) asks(wanted bool) []poll {
+	watch, now := r.prompts.Load(), true
+	if !wanted || watch == nil {
+		return nil
+	}
+	return []poll{func() (ends bool, pause time.Duration) {
+		waits, next := watch.Look(now)
+		now = false
+		return waits, min(max(next, promptRound/10), promptRound) // another call may be looking
+	}}
+}
+
 // waits notes that a process has begun to wait for input.
 func (l *Local) waits(r *record, f prompt.Found) {
 	l.mu.Lock()

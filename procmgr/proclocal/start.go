@@ -74,7 +74,7 @@ func (l *Local) startOnce(ctx context.Context, chat string, req procmgr.StartReq
 	if mine && r.told != nil {
 		<-r.told
 	}
-	err = r.wait(ctx, procmgr.Running, req.Wait, until{waiting: req.UntilWaiting})
+	err = r.wait(ctx, procmgr.Running, req.Wait, nil, r.asks(req.UntilWaiting)...)
 	out := r.output(0, req.Limit, req.Highlight, nil)
 	out.Attached = !mine
 	return out, err

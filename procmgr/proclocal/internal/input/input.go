@@ -146,14 +146,13 @@ func Kind(s procmgr.Stdin) osproc.Stdin {
 	return osproc.StdinEmpty
 }
 
-// A printMonitor reports when a process prints.
+// A printMonitor knows when a process has printed, and when it was written to.
 type printMonitor struct {
 	mu     sync.Mutex // guards the fields below
 	count  int64      // pieces of output
 	last   time.Time
-	wrote  time.Time     // when the process was last written to
-	writes int64         // how often it was
-	news   chan struct{} // closed at the next piece; nil without a waiter
+	wrote  time.Time // when the process was last written to
+	writes int64     // how often it was
 }
 
 func (p *printMonitor) note() {
@@ -161,10 +160,6 @@ func (p *printMonitor) note() {
 	defer p.mu.Unlock()
 	p.count++
 	p.last = time.Now()
-	if p.news != nil {
-		close(p.news)
-		p.news = nil
-	}
 }
 
 // written notes that the process was written to.
@@ -173,6 +168,13 @@ func (p *printMonitor) written() {
 	defer p.mu.Unlock()
 	p.writes++
 	p.wrote = time.Now()
+}
+
+// look returns how many pieces there were, and when the last one came.
+func (p *printMonitor) look() (count int64, last time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.count, p.last
 }
 
 // Active returns when the process has last printed or was written to, and how often it
@@ -187,31 +189,22 @@ func (in *Inlet) Active() (at time.Time, writes int64) {
 	return at, p.writes
 }
 
-// look returns how many pieces there were, when the last one came, and a channel
-// that is closed at the next one.
-func (p *printMonitor) look() (count int64, last time.Time, news <-chan struct{}) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.news == nil {
-		p.news = make(chan struct{})
-	}
-	return p.count, p.last, p.news
-}
-
 // quietAtLast is how long UntilQuiet waits for the first output.
 const quietAtLast = 2 * time.Second
 
-// Quiet returns when the output after a write has been quiet for a while, unless more
-// is printed before: then news is closed.
-func (in *Inlet) Quiet(w *Receipt, quiet time.Duration) (at time.Time, news <-chan struct{}) {
-	count, last, news := in.print.look()
-	switch {
-	case count <= w.count:
-		return w.at.Add(quietAtLast), news
-	case last.Before(w.at):
-		return w.at.Add(quiet), news
+// Quiet reports whether the output after a write has been quiet for so long, and if not,
+// when to ask again.
+func (in *Inlet) Quiet(w *Receipt, quiet time.Duration) (is bool, pause time.Duration) {
+	count, last := in.print.look()
+	at := w.at.Add(quietAtLast)
+	if count > w.count {
+		if last.Before(w.at) {
+			last = w.at
+		}
+		at = last.Add(quiet)
 	}
-	return last.Add(quiet), news
+	left := time.Until(at)
+	return left <= 0, max(min(left, quiet), time.Millisecond) // the first output may come meanwhile
 }
 
 // A Receipt says what a request has written.

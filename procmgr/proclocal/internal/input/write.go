@@ -20,7 +20,7 @@ func (in *Inlet) Write(ctx context.Context, w *Receipt, req procmgr.InputRequest
 	defer func() { w.at = time.Now() }()
 	mark := func() {
 		w.Before = in.out.Mark()
-		w.count, _, _ = in.print.look()
+		w.count, _ = in.print.look()
 	}
 	if !check.Writes(req) {
 		mark()
