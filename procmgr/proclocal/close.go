@@ -39,9 +39,7 @@ func (l *Local) Close() error {
 func (l *Local) shutdown() error {
 	l.mu.Lock()
 	l.closed = true
-	if l.expiry != nil {
-		l.expiry.Stop()
-	}
+	l.expiry.Stop()
 	all := slices.Clone(l.table.all)
 	l.mu.Unlock()
 

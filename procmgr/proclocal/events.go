@@ -1,6 +1,7 @@
 package proclocal
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"slices"
@@ -86,10 +87,9 @@ const (
 type eventLog struct {
 	instance string    // of the Local: it tells the cursors of two from each other
 	closed   bool      // there will be no more
-	newest   uint64    // the number of the newest event; the first one has 1
 	at       time.Time // of the newest event
-	byChat   *fair[*entry]
-	order    []*entry // of all chats, the oldest first; dropped ones stay in it for a while
+	kept     *fair[*procmgr.Event]
+	order    []kept[*procmgr.Event] // of all chats, the oldest first; dropped ones stay in it for a while
 	// dropped is the newest event of each chat that was dropped, as long as
 	// others of the chat are kept; droppedAny is the newest one of all chats,
 	// and droppedLast the newest one that was the last of its chat.
@@ -97,13 +97,6 @@ type eventLog struct {
 	droppedAny  uint64
 	droppedLast uint64
 	bells       map[viewer]*bell
-}
-
-// An entry is an event with its number, by which all events are in order.
-type entry struct {
-	number  uint64
-	dropped bool
-	event   procmgr.Event
 }
 
 // A viewer is a chat, or the host that sees all chats.
@@ -121,7 +114,7 @@ type bell struct {
 // newEventLog returns one that has none.
 func newEventLog() *eventLog {
 	e := &eventLog{instance: rand.Text(), dropped: make(map[string]uint64), bells: make(map[viewer]*bell)}
-	e.byChat = newFair(maxEvents, e.drop)
+	e.kept = newFair(maxEvents, maxChatEvents, e.drop)
 	return e
 }
 
@@ -131,21 +124,16 @@ func (e *eventLog) add(chat string, event procmgr.Event) {
 		event.At = e.at // the end of a process is known only when its last output has been read
 	}
 	e.at = event.At
-	e.newest++
-	it := &entry{number: e.newest, event: event}
-	e.order = append(e.order, it)
-	e.byChat.add(chat, it)
-	e.byChat.trim(chat, maxChatEvents)
+	e.order = append(e.order, e.kept.add(chat, &event))
 	e.ring(viewer{Chat: chat})
 	e.ring(viewer{Host: true})
 }
 
 // drop notes that an event is kept no more.
-func (e *eventLog) drop(chat string, it *entry) {
-	it.dropped = true
-	it.event = procmgr.Event{}
+func (e *eventLog) drop(chat string, it kept[*procmgr.Event]) {
+	*it.item = procmgr.Event{} // it stays in e.order
 	e.droppedAny = max(e.droppedAny, it.number)
-	if len(e.byChat.of(chat)) > 0 {
+	if len(e.kept.byChat[chat]) > 0 {
 		e.dropped[chat] = it.number
 	} else {
 		// Chats come and go without bound, so that not each of them can have
@@ -153,10 +141,12 @@ func (e *eventLog) drop(chat string, it *entry) {
 		delete(e.dropped, chat)
 		e.droppedLast = max(e.droppedLast, it.number)
 	}
-	if len(e.order) > 2*e.byChat.count+defaultEvents {
-		e.order = slices.DeleteFunc(e.order, func(it *entry) bool { return it.dropped })
+	if len(e.order) > 2*e.kept.count+defaultEvents {
+		e.order = slices.DeleteFunc(e.order, isDropped)
 	}
 }
+
+func isDropped(it kept[*procmgr.Event]) bool { return it.item.Kind == "" }
 
 // droppedFor returns the number of the newest event that is kept no more and
 // that a viewer may have seen.
@@ -176,21 +166,16 @@ func (e *eventLog) page(v viewer, req procmgr.EventsRequest) procmgr.EventPage {
 	page := procmgr.EventPage{Gap: !known || after < e.droppedFor(v)}
 	all := e.order
 	if !v.Host {
-		all = e.byChat.of(v.Chat)
+		all = e.kept.byChat[v.Chat]
 	}
 	limit := req.Limit
 	if limit == 0 {
 		limit = defaultEvents
 	}
-	first, _ := slices.BinarySearchFunc(all, after+1, func(it *entry, number uint64) int {
-		if it.number < number {
-			return -1
-		}
-		return 1
-	})
+	first, _ := slices.BinarySearchFunc(all, after+1, func(it kept[*procmgr.Event], number uint64) int { return cmp.Compare(it.number, number) })
 	all = all[first:]
 	for i, it := range all {
-		if it.dropped {
+		if isDropped(it) {
 			continue
 		}
 		if len(page.Events) == limit {
@@ -199,13 +184,13 @@ func (e *eventLog) page(v viewer, req procmgr.EventsRequest) procmgr.EventPage {
 		if page.Events == nil {
 			page.Events = make([]procmgr.Event, 0, min(uint(len(all)-i), uint(limit))) // a negative limit is none
 		}
-		event := it.event
+		event := *it.item
 		event.Process = clone(event.Process)
 		page.Events = append(page.Events, event)
 		after = it.number
 	}
 	if len(page.Events) != limit {
-		after = e.newest
+		after = e.kept.newest
 	}
 	page.Next = e.cursor(after)
 	return page
@@ -224,7 +209,7 @@ func (e *eventLog) place(cursor string) (number uint64, known bool) {
 	}
 	instance, text, _ := strings.Cut(cursor, ".")
 	number, err := strconv.ParseUint(text, 10, 64)
-	if err != nil || instance != e.instance || number > e.newest || e.cursor(number) != cursor {
+	if err != nil || instance != e.instance || number > e.kept.newest || e.cursor(number) != cursor {
 		return 0, false
 	}
 	return number, true

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -74,10 +75,8 @@ type Local struct {
 	table   *table
 	asking  map[*record]bool // that have a stdin and have not exited
 	events  *eventLog
-	exits   *list.List // the records that have exited, in the order of their exits
-	expiry  *time.Timer
-	// expiring is the record for which expiry is set.
-	expiring *record
+	exits   *list.List  // the records that have exited, in the order of their exits
+	expiry  *time.Timer // calls retire when the first of them is to go
 
 	closing  sync.Once
 	closeErr error
@@ -107,6 +106,8 @@ func newLocal(opts *Options) *Local {
 
 		comparing: make(chan struct{}, comparedAtOnce),
 	}
+	l.expiry = time.AfterFunc(math.MaxInt64, l.retire)
+	l.expiry.Stop()
 	l.retain, l.policy.Policy = l.opts.Retain, &l.opts.Env
 	l.maxMemory.Store(l.opts.OutputMemory)
 	l.sandbox, l.rules = newSandbox(l.opts.Sandbox)

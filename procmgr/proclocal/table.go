@@ -17,12 +17,11 @@ import (
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/input"
 )
 
-// A table has the answer to each start, by the ID and the chat: a record while the
+// A table has the answer to each start, by the chat and the ID: a record while the
 // Local knows everything about the process, then a tombstone for a while. The Local's
 // mu guards it.
 type table struct {
-	answers map[string]map[string]answer // by ID, then by chat
-	chats   map[string]*chatRecords
+	chats   map[string]*chatAnswers // that have any
 	all     records
 	running int // records that have not exited
 	ended   *fair[*tombstone]
@@ -38,8 +37,9 @@ type answer struct {
 	past   *tombstone
 }
 
-// chatRecords are the records of one chat.
-type chatRecords struct {
+// chatAnswers are the answers of one chat.
+type chatAnswers struct {
+	byID      map[string]answer
 	all       records
 	running   int
 	terminals int // how many of the running ones have a terminal
@@ -65,36 +65,44 @@ type tombstone struct {
 
 func newTable() *table {
 	now := time.Now()
-	t := &table{answers: make(map[string]map[string]answer), chats: make(map[string]*chatRecords), made: now, whole: now}
-	t.ended = newFair(maxTombstones, func(chat string, past *tombstone) {
-		t.set(chat, past.id, answer{})
-		if past.used.After(t.whole) {
-			t.whole = past.used
+	t := &table{chats: make(map[string]*chatAnswers), made: now, whole: now}
+	t.ended = newFair(maxTombstones, maxTombstones, func(chat string, it kept[*tombstone]) {
+		t.set(chat, it.item.id, answer{})
+		if it.item.used.After(t.whole) {
+			t.whole = it.item.used
 		}
 	})
 	return t
 }
 
-func (t *table) get(chat, id string) answer { return t.answers[id][chat] }
+// of returns the answers of a chat, which are not to be changed.
+func (t *table) of(chat string) chatAnswers {
+	if c := t.chats[chat]; c != nil {
+		return *c
+	}
+	return chatAnswers{}
+}
+
+func (t *table) get(chat, id string) answer { return t.of(chat).byID[id] }
 
 func (t *table) set(chat, id string, a answer) {
-	switch byChat := t.answers[id]; {
-	case a != answer{} && byChat == nil:
-		t.answers[id] = map[string]answer{chat: a}
-	case a != answer{}:
-		byChat[chat] = a
-	default:
-		if delete(byChat, chat); len(byChat) == 0 {
-			delete(t.answers, id)
-		}
+	c := t.chats[chat]
+	if c == nil {
+		c = &chatAnswers{byID: make(map[string]answer)}
+		t.chats[chat] = c
+	}
+	if a != (answer{}) {
+		c.byID[id] = a
+	} else if delete(c.byID, id); len(c.byID) == 0 {
+		delete(t.chats, chat)
 	}
 }
 
 // chatOf finds the one chat that has used an ID.
 func (t *table) chatOf(id string) (string, error) {
 	var found []string
-	for chat, a := range t.answers[id] {
-		if a.past == nil || !a.past.spent {
+	for chat, c := range t.chats {
+		if a := c.byID[id]; a.record != nil || a.past != nil && !a.past.spent {
 			found = append(found, chat)
 		}
 	}
@@ -107,52 +115,33 @@ func (t *table) chatOf(id string) (string, error) {
 	return "", xerrors.Errorf("%d chats have a process with this ID, ask in the chat: %w", len(found), procmgr.ErrConflict)
 }
 
-// of returns the counts of a chat, which are not to be changed.
-func (t *table) of(chat string) chatRecords {
-	if c := t.chats[chat]; c != nil {
-		return *c
-	}
-	return chatRecords{}
-}
-
-// begun adds the record of a new process.
+// begun adds the record of a new process, whose ID is unused.
 func (t *table) begun(r *record) {
-	c := t.chats[r.chat]
-	if c == nil {
-		c = new(chatRecords)
-		t.chats[r.chat] = c
-	}
-	if past := t.get(r.chat, r.id).past; past != nil {
-		t.ended.remove(r.chat, past)
-	}
 	t.set(r.chat, r.id, answer{record: r})
+	c := t.chats[r.chat]
 	c.all, t.all = append(c.all, r), append(t.all, r)
-	c.count(r, 1)
-	t.running++
+	t.count(r, 1)
 }
 
-func (c *chatRecords) count(r *record, delta int) {
+// exited takes a record out of the counts of processes that have not exited.
+func (t *table) exited(r *record) { t.count(r, -1) }
+
+func (t *table) count(r *record, delta int) {
+	c := t.chats[r.chat]
+	t.running += delta
 	c.running += delta
 	if r.terminal {
 		c.terminals += delta
 	}
 }
 
-// exited takes a record out of the counts of processes that have not exited.
-func (t *table) exited(r *record) {
-	t.chats[r.chat].count(r, -1)
-	t.running--
-}
-
 // remove takes a record out, and leaves a tombstone, or nothing for nil.
 func (t *table) remove(r *record, past *tombstone) {
-	c := t.chats[r.chat]
 	t.all.remove(r)
-	if c.all.remove(r); len(c.all) == 0 {
-		delete(t.chats, r.chat)
-	}
-	t.set(r.chat, r.id, answer{})
-	if past != nil {
+	t.chats[r.chat].all.remove(r)
+	if past == nil {
+		t.set(r.chat, r.id, answer{})
+	} else {
 		t.bury(r.chat, past)
 	}
 }
@@ -323,7 +312,9 @@ func (l *Local) expire() {
 		// ExitedAt no longer changes.
 		left := l.retain - time.Since(r.process.ExitedAt)
 		if left > 0 && l.memory.Load() <= l.maxMemory.Load() && l.exits.Len() <= maxTombstones {
-			l.expireIn(r, left)
+			if !l.closed {
+				l.expiry.Reset(left)
+			}
 			return
 		}
 		l.exits.Remove(e)
@@ -339,19 +330,6 @@ func buried(r *record) *tombstone {
 	p.Command = cutShort(p.Command)
 	p.LogPath = "" // the log goes with the record
 	return &tombstone{id: r.id, key: r.key, used: p.StartedAt, left: procmgr.Output{Process: p, Withheld: r.withheld, PassedOver: r.passedOver, Next: r.out.Total()}}
-}
-
-// expireIn makes the oldest record expire after a while. The caller holds mu.
-func (l *Local) expireIn(oldest *record, d time.Duration) {
-	if l.closed || l.expiring == oldest {
-		return // a timer that changed at every exit would be costly
-	}
-	l.expiring = oldest
-	if l.expiry != nil {
-		l.expiry.Reset(d)
-		return
-	}
-	l.expiry = time.AfterFunc(d, l.retire)
 }
 
 // makeRoom is called when the kept output has grown.
@@ -378,7 +356,6 @@ func (l *Local) change(limits baseenv.Limits) {
 func (l *Local) retire() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.expiring = nil
 	l.expire()
 }
 
@@ -398,82 +375,54 @@ func (l *Local) freeLog() bool {
 // A fair keeps a bounded number of items, each belonging to a chat. If there are too
 // many, the chat with the most items loses its oldest one. So no chat can push out the
 // items of another chat.
-type fair[T comparable] struct {
-	most    int // of all chats
-	count   int
-	added   uint64
-	byChat  map[string]*plot[T]
-	dropped func(chat string, item T) // called for each item that is pushed out
+type fair[T any] struct {
+	most       int // of all chats
+	mostOfChat int
+	count      int
+	newest     uint64               // the number of the newest item; the first one has 1
+	byChat     map[string][]kept[T] // the oldest first
+	dropped    func(chat string, it kept[T])
 }
 
-// A plot has the items of one chat.
-type plot[T comparable] struct {
-	items []T      // the oldest first
-	ages  []uint64 // of each item: how many had been added before it
+// A kept is an item with its number, by which all items are in order.
+type kept[T any] struct {
+	number uint64
+	item   T
 }
 
-func newFair[T comparable](most int, dropped func(chat string, item T)) *fair[T] {
-	return &fair[T]{most: most, byChat: make(map[string]*plot[T]), dropped: dropped}
+// newFair returns one that calls dropped for each item that is pushed out.
+func newFair[T any](most, mostOfChat int, dropped func(chat string, it kept[T])) *fair[T] {
+	return &fair[T]{most: most, mostOfChat: mostOfChat, byChat: make(map[string][]kept[T]), dropped: dropped}
 }
 
-// of returns the items of a chat, the oldest first. They may not be changed.
-func (f *fair[T]) of(chat string) []T {
-	if p := f.byChat[chat]; p != nil {
-		return p.items
-	}
-	return nil
-}
-
-// add adds an item, which is the newest one of its chat.
-func (f *fair[T]) add(chat string, item T) {
-	p := f.byChat[chat]
-	if p == nil {
-		p = new(plot[T])
-		f.byChat[chat] = p
-	}
-	p.items, p.ages = append(p.items, item), append(p.ages, f.added)
-	f.added++
-	if f.count++; f.count <= f.most {
-		return
-	}
-	for other, q := range f.byChat {
-		if n := len(q.items) - len(p.items); n > 0 || n == 0 && q.ages[0] < p.ages[0] {
-			chat, p = other, q
+// add adds an item.
+func (f *fair[T]) add(chat string, item T) (it kept[T]) {
+	f.newest++
+	it = kept[T]{f.newest, item}
+	f.byChat[chat] = append(f.byChat[chat], it)
+	if f.count++; f.count > f.most {
+		largest := chat
+		for other, items := range f.byChat {
+			n := len(items) - len(f.byChat[largest])
+			if n > 0 || n == 0 && items[0].number < f.byChat[largest][0].number {
+				largest = other
+			}
 		}
+		f.dropOldest(largest)
 	}
-	f.dropOldest(chat)
-}
-
-// trim drops the oldest items of a chat beyond a number.
-func (f *fair[T]) trim(chat string, most int) {
-	if len(f.of(chat)) > most {
+	if len(f.byChat[chat]) > f.mostOfChat {
 		f.dropOldest(chat)
 	}
-}
-
-// remove takes an item out of its chat.
-func (f *fair[T]) remove(chat string, item T) {
-	if i := slices.Index(f.of(chat), item); i >= 0 {
-		p := f.byChat[chat]
-		p.items, p.ages = slices.Delete(p.items, i, i+1), slices.Delete(p.ages, i, i+1)
-		f.shrunk(chat)
-	}
+	return it
 }
 
 func (f *fair[T]) dropOldest(chat string) {
-	var none T
-	p := f.byChat[chat]
-	item := p.items[0]
-	p.items[0] = none // or the array keeps it
-	p.items, p.ages = p.items[1:], p.ages[1:]
-	f.shrunk(chat)
-	f.dropped(chat, item)
-}
-
-// shrunk counts an item that a chat has lost.
-func (f *fair[T]) shrunk(chat string) {
-	f.count--
-	if len(f.of(chat)) == 0 {
+	items := f.byChat[chat]
+	it := items[0]
+	items[0] = kept[T]{} // or the array keeps it
+	f.byChat[chat] = items[1:]
+	if f.count--; len(items) == 1 {
 		delete(f.byChat, chat)
 	}
+	f.dropped(chat, it)
 }
