@@ -9,6 +9,7 @@ import (
 	"github.com/toolproc/toolproc/envpolicy"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
+	"github.com/toolproc/toolproc/procmgr/internal/check"
 )
 
 // ChatOptions are the options in which the commands of one chat differ: see
@@ -30,30 +31,31 @@ type ChatOptions struct {
 // if they are unknown.
 func (v view) rules(ctx context.Context) *procmgr.SandboxRules {
 	l := v.l
-	switch {
-	case l.opts.PerChat == nil:
-		return l.rules
-	case v.host:
-		return nil // they may differ between chats
+	box := l.opts.Sandbox
+	if l.opts.PerChat != nil {
+		if v.host {
+			return nil // they may differ between chats
+		}
+		chat, err := baseenv.PerChat(ctx, l.opts.PerChat, v.chat, func(level slog.Level, msg string, attrs ...slog.Attr) {
+			l.opts.Logger.LogAttrs(ctx, level, msg, append(attrs, slog.String("chat_id", v.chat))...)
+		})
+		if err != nil {
+			return nil
+		}
+		box = cmp.Or(chat.Sandbox, box)
 	}
-	chat, err := baseenv.PerChat(ctx, l.opts.PerChat, v.chat, func(level slog.Level, msg string, attrs ...slog.Attr) {
-		l.opts.Logger.LogAttrs(ctx, level, msg, append(attrs, slog.String("chat_id", v.chat))...)
-	})
-	switch {
-	case err != nil:
+	if box == nil {
 		return nil
-	case chat.Sandbox != nil:
-		rules := chat.Sandbox.Rules()
-		return &rules
 	}
-	return l.rules
+	rules := box.Rules()
+	return check.Sandbox(&rules)
 }
 
 // A setup is what one command runs with.
 type setup struct {
 	env     *baseenv.Environment
 	workDir string
-	sandbox sandbox
+	sandbox Sandbox // nil for none
 }
 
 // chatSetup returns what the command of a record runs with, by the Options and by
@@ -67,10 +69,7 @@ func (l *Local) chatSetup(ctx context.Context, r *record, from *baseenv.Origin) 
 	if err != nil {
 		return own, err
 	}
-	own.sandbox = l.sandbox
-	if chat.Sandbox != nil {
-		own.sandbox, _ = newSandbox(chat.Sandbox)
-	}
+	own.sandbox = cmp.Or(chat.Sandbox, l.opts.Sandbox)
 	own.env = l.policy.Apply(chat.Env, r.terminal)
 	if from != nil { // only All is this program's
 		own.env = &baseenv.Environment{All: own.env.All, Env: from.Env, Withheld: from.Withheld, Secrets: from.Secrets}

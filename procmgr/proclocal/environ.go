@@ -23,7 +23,7 @@ const (
 // name the later one counts: the variables that the policy lets through come first, then
 // those of the sandbox, of the request, and finally those that mark the child as ours.
 func (l *Local) environ(r *record, req procmgr.StartRequest, own setup) []string {
-	env := slices.Concat(own.env.Env, own.sandbox.environ())
+	env := slices.Concat(own.env.Env, variables(own.sandbox))
 	if l.bash {
 		// The outermost bash of an SSH connection reads ~/.bashrc, and so would the shell
 		// of a command if ssh HOST PROGRAM has started this program.

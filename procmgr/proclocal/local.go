@@ -52,8 +52,6 @@ type Local struct {
 	maxMemory atomic.Int64 // Options.OutputMemory, or what a keeper's opener has set since
 	streams   capture.Options
 
-	sandbox   sandbox
-	rules     *procmgr.SandboxRules // of the sandbox, nil for none
 	policy    baseenv.PolicyApplier
 	masks     masks
 	name      string        // of the shell, "" if it cannot be told
@@ -110,7 +108,6 @@ func newLocal(opts *Options) *Local {
 	l.expiry.Stop()
 	l.retain, l.policy.Policy = l.opts.Retain, &l.opts.Env
 	l.maxMemory.Store(l.opts.OutputMemory)
-	l.sandbox, l.rules = newSandbox(l.opts.Sandbox)
 	l.name = shellOf(l.opts.Shell, osproc.LookShell)
 	l.bash = l.name == "bash" && (opts == nil || len(opts.Shell) == 0)
 	l.streams = capture.Options{
@@ -296,7 +293,7 @@ func (v view) Describe(ctx context.Context) (procmgr.Description, error) {
 	if err := cmp.Or(v.err, ctx.Err()); err != nil {
 		return procmgr.Description{}, callerr.Wrap("describe", "", err)
 	}
-	return procmgr.Description{Shell: v.l.name, OS: runtime.GOOS, Sandbox: check.Sandbox(v.rules(ctx))}, nil
+	return procmgr.Description{Shell: v.l.name, OS: runtime.GOOS, Sandbox: v.rules(ctx)}, nil
 }
 
 // hook runs a function of Options.

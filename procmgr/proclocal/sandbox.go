@@ -6,6 +6,7 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
 // A Sandbox holds commands, and all that they start, to rules. Module
@@ -40,48 +41,36 @@ type Sandbox interface {
 	Rules() procmgr.SandboxRules
 }
 
-// A sandbox is a Sandbox, or none, with all its methods.
-type sandbox struct {
-	wrap     func(dir string, argv, environ []string) (wrapped, outer []string, err error)
-	onThread func(start func() error) error // nil for none
-	environ  func() []string
-	wraps    bool
-}
-
-func newSandbox(s Sandbox) (sandbox, *procmgr.SandboxRules) {
-	own := sandbox{
-		wrap:    func(_ string, argv, environ []string) ([]string, []string, error) { return argv, environ, nil },
-		environ: func() []string { return nil },
-	}
+// hold makes s hold a command. s may be nil.
+func hold(c *osproc.Command, s Sandbox) (err error) {
 	if s == nil {
-		return own, nil
+		return nil
 	}
-	own.onThread = s.OnThread
-	wrap := func(_ string, argv, environ []string) ([]string, []string, error) {
-		wrapped, err := s.Argv(argv)
-		return wrapped, environ, err
-	}
-	if s, ok := s.(interface {
+	argv := slices.Clone(c.Argv)
+	if w, ok := s.(interface {
 		Wrap(dir string, argv, environ []string) (wrapped, outer []string, err error)
 	}); ok {
-		wrap = s.Wrap
+		c.Argv, c.Env, err = w.Wrap(c.Dir, argv, slices.Clone(c.Env))
+	} else {
+		c.Argv, err = s.Argv(argv)
 	}
-	own.wrap = func(dir string, argv, environ []string) ([]string, []string, error) {
-		wrapped, outer, err := wrap(dir, slices.Clone(argv), slices.Clone(environ))
-		if err == nil && len(wrapped) == 0 {
-			err = xerrors.Errorf("it names no program: %w", procmgr.ErrInvalid)
-		}
-		if err != nil {
-			return nil, nil, xerrors.Errorf("the sandbox cannot run the shell: %w", err)
-		}
-		return wrapped, outer, nil
+	if err == nil && len(c.Argv) == 0 {
+		err = xerrors.Errorf("it names no program: %w", procmgr.ErrInvalid)
 	}
-	if s, ok := s.(interface{ Environ() []string }); ok {
-		own.environ = s.Environ
+	if err != nil {
+		return xerrors.Errorf("the sandbox cannot run the shell: %w", err)
 	}
-	if s, ok := s.(interface{ Wraps() bool }); ok {
-		own.wraps = s.Wraps()
+	c.OnThread = s.OnThread
+	if w, ok := s.(interface{ Wraps() bool }); ok {
+		c.Wrapped = w.Wraps()
 	}
-	rules := s.Rules()
-	return own, &rules
+	return nil
+}
+
+// variables returns the Environ of s, which may be nil.
+func variables(s Sandbox) []string {
+	if e, ok := s.(interface{ Environ() []string }); ok {
+		return e.Environ()
+	}
+	return nil
 }

@@ -216,9 +216,8 @@ func (l *Local) spawn(ctx context.Context, r *record, req procmgr.StartRequest, 
 	if command[0] == '-' || command[0] == '+' {
 		command = " " + command // or the shell takes the command for options
 	}
-	argv := make([]string, 0, len(l.opts.Shell)+1)
-	argv = append(append(argv, l.opts.Shell...), command)
-	if argv, env, err = own.sandbox.wrap(dir, argv, env); err != nil {
+	c := osproc.Command{Argv: append(slices.Clone(l.opts.Shell), command), Dir: dir, Env: env}
+	if err := hold(&c, own.sandbox); err != nil {
 		return err
 	}
 
@@ -241,7 +240,7 @@ func (l *Local) spawn(ctx context.Context, r *record, req procmgr.StartRequest, 
 	}
 	r.out = capture.NewStream(&l.streams, int64(len(req.Command)))
 	r.out.Redact(r.masks)
-	c := osproc.Command{Argv: argv, Dir: dir, Env: env, Output: r.out, OnThread: own.sandbox.onThread, Wrapped: own.sandbox.wraps}
+	c.Output = r.out
 	if req.Stdin != procmgr.StdinEmpty {
 		r.in = input.New(req, r.out, r.exited, r.masks)
 		c.Output, c.Stdin, c.Size = r.in, input.Kind(req.Stdin), osproc.Size{Cols: input.Cols, Rows: input.Rows}
