@@ -16,12 +16,10 @@ import (
 func (l *Local) finish(r *record, end osproc.Exit, at time.Time) procmgr.Process {
 	l.mu.Lock()
 	l.table.exited(r)
-	r.mu.Lock()
-	r.leave(end)
-	r.process.ExitedAt, r.process.MayLiveOn = at, r.tree.Unsure()
-	r.turn(procmgr.Exited)
-	exited := r.snapshot()
-	r.mu.Unlock()
+	exited := r.turn(func(p *procmgr.Process) {
+		r.leave(p, end)
+		p.State, p.ExitedAt, p.MayLiveOn = procmgr.Exited, at, r.tree.Unsure()
+	})
 	l.happened(procmgr.EventExited, at, exited, "")
 	delete(l.asking, r)
 	l.exits.PushBack(r)
@@ -31,13 +29,13 @@ func (l *Local) finish(r *record, end osproc.Exit, at time.Time) procmgr.Process
 }
 
 // leave notes how the leader ended. The caller holds the record's mu.
-func (r *record) leave(end osproc.Exit) {
-	r.process.ExitCode = end.Code()
-	r.process.Signal = end.SignalName()
-	r.process.OOM = end.OOM
-	r.process.EndedBy = causeOf(end)
+func (r *record) leave(p *procmgr.Process, end osproc.Exit) {
+	p.ExitCode = end.Code()
+	p.Signal = end.SignalName()
+	p.OOM = end.OOM
+	p.EndedBy = causeOf(end)
 	if r.asked != "" && !end.Lost {
-		r.process.EndedBy = r.asked
+		p.EndedBy = r.asked
 	}
 }
 
@@ -47,9 +45,9 @@ func (r *record) gone(end osproc.Exit, at time.Time) {
 	if r.origin == nil || r.origin.Ended == nil {
 		return
 	}
+	p := clone(*r.shown.Load())
 	r.mu.Lock()
-	r.leave(end)
-	p := clone(r.process)
+	r.leave(&p, end)
 	r.mu.Unlock()
 	p.State, p.ExitedAt = procmgr.Exited, at
 	r.origin.Ended(p)
@@ -130,11 +128,10 @@ func (l *Local) outlived(r *record) {
 func (l *Local) detach(r *record, end osproc.Exit) {
 	r.lookForWithheld(end.Code())
 	l.mu.Lock()
-	r.mu.Lock()
-	r.leave(end)
-	r.turn(procmgr.Detached)
-	detached := r.snapshot()
-	r.mu.Unlock()
+	detached := r.turn(func(p *procmgr.Process) {
+		r.leave(p, end)
+		p.State = procmgr.Detached
+	})
 	l.happened(procmgr.EventDetached, time.Now(), detached, "")
 	l.mu.Unlock()
 	r.log(slog.LevelInfo, "process detached", exitCode(end.Code()))

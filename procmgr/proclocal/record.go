@@ -53,15 +53,13 @@ type record struct {
 
 	answers idempotency.Memo[input.Receipt]
 
-	// shown is the process as it was at its last turn; nil before the start has
-	// succeeded. It is read without a lock, and what it points to does not
-	// change.
+	// shown is the process as it was at its last turn; nil before the command has
+	// begun. It is read without a lock, and what it points to does not change.
 	shown atomic.Pointer[procmgr.Process]
 
-	// mu guards the fields below. changed is closed when the state changes, and when
-	// the start has failed. It is nil without a waiter.
+	// mu guards the fields below, and the turns of shown. changed is closed when the
+	// state changes. It is nil without a waiter.
 	mu       sync.Mutex
-	process  procmgr.Process
 	withheld []string      // for Output.Withheld
 	asked    procmgr.Cause // of the end; see ask
 	changed  chan struct{}
@@ -75,7 +73,8 @@ type record struct {
 func (r *record) snapshot() procmgr.Process {
 	p := clone(*r.shown.Load())
 	p.Elapsed = elapsed(&p, time.Now())
-	return r.withLog(p)
+	p.LogPath, p.LogError = r.out.Log()
+	return p
 }
 
 // elapsed returns how long a process has run at a time.
@@ -87,13 +86,6 @@ func elapsed(p *procmgr.Process, now time.Time) time.Duration {
 		return 0
 	}
 	return max(now.Sub(p.StartedAt), 0)
-}
-
-// show makes the process as it is now the one that snapshot returns. The caller
-// holds mu.
-func (r *record) show() {
-	p := clone(r.process)
-	r.shown.Store(&p)
 }
 
 // now is snapshot for a caller, who is also told whether the log is still there. The
@@ -110,51 +102,37 @@ func (r *record) names() []string {
 	return slices.Clone(r.withheld)
 }
 
-// withLog adds the path of the log, and why the log is not whole.
-func (r *record) withLog(p procmgr.Process) procmgr.Process {
-	if r.out != nil {
-		p.LogPath, p.LogError = r.out.Log()
-	}
-	return p
-}
-
-// turn moves the process to another state and wakes the goroutines that wait
-// for that. The caller holds mu.
-func (r *record) turn(to procmgr.State) {
-	r.process.State = to
-	r.show()
-	r.wake()
-}
-
-// wake wakes the goroutines that wait for a change. The caller holds mu.
-func (r *record) wake() {
+// turn changes the process and wakes the goroutines that wait for that. The change must
+// not touch what p points to. turn returns a snapshot.
+func (r *record) turn(change func(p *procmgr.Process)) procmgr.Process {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := *r.shown.Load()
+	change(&p)
+	r.shown.Store(&p)
 	if r.changed != nil {
 		close(r.changed)
 		r.changed = nil
 	}
-}
-
-// change returns the channel that is closed at the next change. The caller holds
-// mu.
-func (r *record) change() <-chan struct{} {
-	if r.changed == nil {
-		r.changed = make(chan struct{})
-	}
-	return r.changed
+	return r.snapshot()
 }
 
 // state returns the state; before the command has begun it is "".
 func (r *record) state() procmgr.State {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.process.State
+	if p := r.shown.Load(); p != nil {
+		return p.State
+	}
+	return ""
 }
 
 // stateAndChange returns the state, and a channel that is closed when it changes.
 func (r *record) stateAndChange() (procmgr.State, <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.process.State, r.change()
+	if r.changed == nil {
+		r.changed = make(chan struct{})
+	}
+	return r.state(), r.changed
 }
 
 // started waits for the start. If nothing was started, failed is true and the
@@ -183,7 +161,7 @@ func (r *record) ask(who procmgr.Cause) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch aged := who == procmgr.CauseLifetime; {
-	case r.process.State == procmgr.Exited, aged && r.asked == procmgr.CauseShutdown:
+	case r.exited(), aged && r.asked == procmgr.CauseShutdown:
 		return false
 	case r.asked == "" || aged:
 		r.asked = who

@@ -84,9 +84,10 @@ func (l *Local) startOnce(ctx context.Context, chat string, req procmgr.StartReq
 // for Options.PerChat. notify is for StartRequest.Notify; nil is none.
 func (l *Local) launch(ctx context.Context, r *record, req procmgr.StartRequest, notify *capture.Matcher) {
 	r.origin = baseenv.From(ctx)
-	err := l.spawn(ctx, r, req, r.origin)
+	process, err := l.spawn(ctx, r, req, r.origin)
 	if !l.answer(r, err) {
 		if err == nil {
+			r.shown.Store(process)
 			l.endUnheard(r)
 		} else {
 			r.refused()
@@ -106,9 +107,7 @@ func (l *Local) launch(ctx context.Context, r *record, req procmgr.StartRequest,
 	if notify != nil {
 		r.out.Notify(notify, func(line string) { l.matched(r, line) })
 	}
-	r.mu.Lock()
-	r.show()
-	r.mu.Unlock()
+	r.shown.Store(process)
 	l.watchForPrompts(r)
 	began := r.snapshot()
 	l.opts.Metrics.Started()
@@ -152,9 +151,6 @@ func (l *Local) answerLocked(r *record, err error) bool {
 // giveUp releases those who wait for a start that has failed, Close included.
 func (l *Local) giveUp(r *record) {
 	close(r.ready)
-	r.mu.Lock()
-	r.wake()
-	r.mu.Unlock()
 	l.wg.Done()
 }
 
@@ -191,11 +187,11 @@ func (l *Local) notClosed() error {
 	return nil
 }
 
-// spawn forks. The caller holds no lock.
-func (l *Local) spawn(ctx context.Context, r *record, req procmgr.StartRequest, from *baseenv.Origin) error {
+// spawn forks, and returns the process as it has begun. The caller holds no lock.
+func (l *Local) spawn(ctx context.Context, r *record, req procmgr.StartRequest, from *baseenv.Origin) (*procmgr.Process, error) {
 	own, err := l.chatSetup(ctx, r, from)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if names := own.env.Withheld; len(names) > 0 {
 		r.log(slog.LevelDebug, "environment variables withheld", slog.Any("names", names))
@@ -208,7 +204,7 @@ func (l *Local) spawn(ctx context.Context, r *record, req procmgr.StartRequest, 
 	r.withheld = named(r.lacks, req.Command)
 	dir, err := l.directory(r, req.WorkDir, own.workDir, homeOf(env), from)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	env = withDirectory(env, req, dir)
 	r.masks = l.masks.of(l.secrets(own.env.Secrets, pairs(req.Env), env))
@@ -218,10 +214,10 @@ func (l *Local) spawn(ctx context.Context, r *record, req procmgr.StartRequest, 
 	}
 	c := osproc.Command{Argv: append(slices.Clone(l.opts.Shell), command), Dir: dir, Env: env}
 	if err := hold(&c, own.sandbox); err != nil {
-		return err
+		return nil, err
 	}
 
-	process := procmgr.Process{
+	process := &procmgr.Process{
 		ID:         r.id,
 		ChatID:     r.chat,
 		Command:    req.Command,
@@ -236,7 +232,7 @@ func (l *Local) spawn(ctx context.Context, r *record, req procmgr.StartRequest, 
 	r.forking = !closed
 	l.mu.Unlock()
 	if closed {
-		return procmgr.ErrClosed
+		return nil, procmgr.ErrClosed
 	}
 	r.out = capture.NewStream(&l.streams, int64(len(req.Command)))
 	r.out.Redact(r.masks)
@@ -250,14 +246,11 @@ func (l *Local) spawn(ctx context.Context, r *record, req procmgr.StartRequest, 
 	}
 	if r.tree, err = l.system.Start(c); err != nil {
 		r.out.Drop()
-		return err
+		return nil, err
 	}
 	if r.in != nil {
 		r.in.Open(r.tree.Input())
 	}
 	process.PID = r.tree.PID()
-	r.mu.Lock()
-	r.process = process
-	r.mu.Unlock()
-	return nil
+	return process, nil
 }

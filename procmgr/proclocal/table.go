@@ -309,8 +309,7 @@ func running(all []*record) (ids []string) {
 func (l *Local) expire() {
 	for e := l.exits.Front(); e != nil; e = l.exits.Front() {
 		r := e.Value.(*record)
-		// ExitedAt no longer changes.
-		left := l.retain - time.Since(r.process.ExitedAt)
+		left := l.retain - time.Since(r.shown.Load().ExitedAt)
 		if left > 0 && l.memory.Load() <= l.maxMemory.Load() && l.exits.Len() <= maxTombstones {
 			if !l.closed {
 				l.expiry.Reset(left)
