@@ -59,9 +59,9 @@ type setup struct {
 }
 
 // chatSetup returns what the command of a record runs with, by the Options and by
-// PerChat. If from is not nil, another program has applied the policy to its own
+// PerChat. If the record has an origin, another program has applied the policy to its own
 // environment.
-func (l *Local) chatSetup(ctx context.Context, r *record, from *baseenv.Origin) (own setup, err error) {
+func (l *Local) chatSetup(ctx context.Context, r *record) (own setup, err error) {
 	chat, err := baseenv.PerChat(ctx, l.opts.PerChat, r.chat, r.log)
 	if err == nil && l.opts.PerChat != nil {
 		err = l.chatRoom(r, bound(chat.MaxRunning, l.opts.MaxRunningPerChat, math.MaxInt))
@@ -71,7 +71,7 @@ func (l *Local) chatSetup(ctx context.Context, r *record, from *baseenv.Origin) 
 	}
 	own.sandbox = cmp.Or(chat.Sandbox, l.opts.Sandbox)
 	own.env = l.policy.Apply(chat.Env, r.terminal)
-	if from != nil { // only All is this program's
+	if from := r.origin; from != nil { // only All is this program's
 		own.env = &baseenv.Environment{All: own.env.All, Env: from.Env, Withheld: from.Withheld, Secrets: from.Secrets}
 		own.workDir = from.WorkDir
 		return own, nil

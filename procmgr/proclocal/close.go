@@ -40,23 +40,30 @@ func (l *Local) shutdown() error {
 	l.mu.Lock()
 	l.closed = true
 	l.expiry.Stop()
-	all := slices.Clone(l.table.all)
+	// Starts that have not forked by now run nothing. The others are only a fork
+	// away from their end.
+	var all, late []*record
+	for _, r := range l.table.all {
+		if r.phase == preparing {
+			late = append(late, r)
+		} else {
+			all = append(all, r)
+		}
+	}
 	l.mu.Unlock()
 
 	ctx := context.Background()
 	over := time.Now().Add(l.opts.StopGrace)
-	// Starts that have not forked by now run nothing. The others are only a fork
-	// away from their end.
-	all, late := l.splitStarts(all)
 	deadline := time.Now().Add(max(l.opts.StopGrace, killTime))
 	var left []survivor
 	all = slices.DeleteFunc(all, func(r *record) bool {
 		failed := l.awaitStart(r, deadline) != nil
-		if failed && r.hangs {
+		if r.phase == abandoned {
 			left = append(left, survivor{id: r.id, why: "its start still hangs"})
 		}
 		return failed
 	})
+	hanging := len(left) > 0
 	running := slices.DeleteFunc(slices.Clone(all), func(r *record) bool { return !r.ask(procmgr.CauseShutdown) })
 	left = append(left, l.end(ctx, running)...)
 	left = append(left, l.unsure(slices.DeleteFunc(slices.Clone(all), func(r *record) bool { return !r.exited() }))...)
@@ -71,11 +78,11 @@ func (l *Local) shutdown() error {
 	l.wg.Wait()
 	l.mu.Lock()
 	l.events.close()
-	l.left = true
-	hanging := l.hanging > 0
 	l.mu.Unlock()
-	if !hanging {
-		l.system.Close()
+	if hanging {
+		go l.release() // nobody waits for it
+	} else {
+		l.release()
 	}
 	if l.logs != nil {
 		l.logs.Close()
@@ -90,19 +97,10 @@ func (l *Local) shutdown() error {
 	return xerrors.Errorf("procmgr: close: not all processes are gone: %s", strings.Join(names, "; "))
 }
 
-// splitStarts returns the records that have begun to fork, and those whose start
-// is under way before that.
-func (l *Local) splitStarts(all []*record) (forked, late []*record) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, r := range all {
-		if r.forking {
-			forked = append(forked, r)
-		} else {
-			late = append(late, r)
-		}
-	}
-	return forked, late
+// release closes what the Local has of the system, once no abandoned start needs it.
+func (l *Local) release() {
+	l.abandoned.Wait()
+	l.system.Close()
 }
 
 // awaitStart waits for a start that is under way. If it hangs until the time is
@@ -114,10 +112,11 @@ func (l *Local) awaitStart(r *record, until time.Time) error {
 		return err
 	}
 	l.mu.Lock()
-	given := l.answerLocked(r, procmgr.ErrClosed)
-	if given && r.forking {
-		r.hangs = true
-		l.hanging++
+	forks := r.phase == forking
+	given := l.answer(r, procmgr.ErrClosed)
+	if given && forks {
+		r.phase = abandoned
+		l.abandoned.Add(1)
 	}
 	l.mu.Unlock()
 	if given {

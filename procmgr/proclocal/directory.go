@@ -21,13 +21,13 @@ import (
 // request names, else the default one. home is the directory for ~. If the
 // request names a directory, no other one takes its place: the command may be
 // meant for that one alone.
-func (l *Local) directory(r *record, name, configured, home string, from *baseenv.Origin) (string, error) {
+func (l *Local) directory(r *record, name, configured, home string) (string, error) {
 	name, err := baseenv.ExpandHome(drivePath(runtime.GOOS, name), home)
 	if err != nil {
 		return "", err
 	}
 	if !filepath.IsAbs(name) {
-		byDefault, err := l.defaultDirectory(r, configured, home, from)
+		byDefault, err := l.defaultDirectory(r, configured, home)
 		if err != nil || name == "" {
 			return byDefault, err
 		}
@@ -51,7 +51,7 @@ func (l *Local) directory(r *record, name, configured, home string, from *baseen
 // that has gone: it logs this, and notes it in the record for the answer. A configured
 // directory that cannot be used is an error, because the command may be meant for
 // that one alone.
-func (l *Local) defaultDirectory(r *record, configured, home string, from *baseenv.Origin) (string, error) {
+func (l *Local) defaultDirectory(r *record, configured, home string) (string, error) {
 	if configured != "" {
 		if err := osproc.CheckDirectory(configured); err != nil {
 			return "", xerrors.Errorf("the configured directory cannot be used (%s); name another one, or have the host's WorkDir corrected: %w",
@@ -59,7 +59,7 @@ func (l *Local) defaultDirectory(r *record, configured, home string, from *basee
 		}
 		return configured, nil
 	}
-	dir, err := currentDirectory(from)
+	dir, err := currentDirectory(r.origin)
 	if err == nil {
 		if err = osproc.CheckDirectory(dir); err == nil {
 			return dir, nil

@@ -29,23 +29,13 @@ func (l *Local) input(ctx context.Context, chat, id string, req procmgr.InputReq
 		return procmgr.InputOutput{}, err
 	}
 	over := time.Now().Add(req.Wait)
-	r, past := l.find(chat, id)
+	r, past, err := l.find(ctx, chat, id)
 	switch {
-	case past != nil:
-		return procmgr.InputOutput{}, procmgr.ErrNotRunning
-	case r == nil:
-		return procmgr.InputOutput{}, procmgr.ErrNotFound
-	}
-	if failed, err := r.started(ctx); failed {
-		return procmgr.InputOutput{}, procmgr.ErrNotFound // nothing was started, the ID is unused
-	} else if err != nil {
+	case err != nil:
 		return procmgr.InputOutput{}, err
-	}
-	in := r.in
-	switch {
-	case in == nil && r.exited():
+	case past != nil, r.in == nil && r.exited():
 		return procmgr.InputOutput{}, procmgr.ErrNotRunning
-	case in == nil:
+	case r.in == nil:
 		return procmgr.InputOutput{}, errNoStdin
 	case !r.terminal && (len(req.Keys) > 0 || req.Secret):
 		return procmgr.InputOutput{}, xerrors.Errorf("keys and secrets are for a terminal, and its stdin is a pipe; write Data: %w", procmgr.ErrInvalid)

@@ -58,23 +58,20 @@ type Local struct {
 	bash      bool          // the shell is the default one, and bash
 	comparing chan struct{} // has a place for each comparison that is under way
 
-	wg sync.WaitGroup // the launch and watch of every record
+	wg        sync.WaitGroup // the launch and watch of every record
+	abandoned sync.WaitGroup // the launch of each start that Close has not waited for
 
 	// mu guards the fields below. It is held for moments only: never across a
 	// fork, a wait or a look at /proc.
 	mu     sync.Mutex
 	closed bool          // nothing is started any more
 	retain time.Duration // Options.Retain, or what a keeper's opener has set since
-	// hanging is how many forks Close has given up that have not returned. If there are
-	// any when it has left, the last one closes system.
-	hanging int
-	left    bool
-	seq     uint64
-	table   *table
-	asking  map[*record]bool // that have a stdin and have not exited
-	events  *eventLog
-	exits   *list.List  // the records that have exited, in the order of their exits
-	expiry  *time.Timer // calls retire when the first of them is to go
+	seq    uint64
+	table  *table
+	asking map[*record]bool // that have a stdin and have not exited
+	events *eventLog
+	exits  *list.List  // the records that have exited, in the order of their exits
+	expiry *time.Timer // calls retire when the first of them is to go
 
 	closing  sync.Once
 	closeErr error

@@ -30,17 +30,12 @@ func (l *Local) output(ctx context.Context, chat, id string, req procmgr.OutputR
 	if err := checkMembers(req); err != nil {
 		return procmgr.Output{}, err
 	}
-	r, past := l.find(chat, id)
+	r, past, err := l.find(ctx, chat, id)
 	switch {
+	case err != nil:
+		return procmgr.Output{}, err
 	case past != nil:
 		return past.output(req), nil
-	case r == nil:
-		return procmgr.Output{}, procmgr.ErrNotFound
-	}
-	if failed, err := r.started(ctx); failed {
-		return procmgr.Output{}, procmgr.ErrNotFound // nothing was started, the ID is unused
-	} else if err != nil {
-		return procmgr.Output{}, err
 	}
 	state := req.State
 	if state == "" {
@@ -74,16 +69,24 @@ func (l *Local) output(ctx context.Context, chat, id string, req procmgr.OutputR
 	return out, err
 }
 
-// find returns the record or the tombstone of an ID in one chat, or neither. An
-// ID that a stop has spent was never a process.
-func (l *Local) find(chat, id string) (*record, *tombstone) {
+// find returns the record of an ID in one chat, once its start has succeeded, or the
+// tombstone.
+func (l *Local) find(ctx context.Context, chat, id string) (*record, *tombstone, error) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	a := l.table.get(chat, id)
-	if a.past != nil && a.past.spent {
-		return nil, nil
+	l.mu.Unlock()
+	switch {
+	case a.past != nil && !a.past.spent:
+		return nil, a.past, nil
+	case a.record == nil: // a stop may have spent the ID
+		return nil, nil, procmgr.ErrNotFound
 	}
-	return a.record, a.past
+	if failed, err := a.record.started(ctx); failed {
+		return nil, nil, procmgr.ErrNotFound // nothing was started, the ID is unused
+	} else if err != nil {
+		return nil, nil, err
+	}
+	return a.record, nil, nil
 }
 
 // output reads from an offset on, with so many bytes of highlights, and takes a
@@ -172,7 +175,9 @@ const (
 // changes compares the outputs of a process and of another process of its chat. It
 // returns nil if no comparison is possible.
 func (l *Local) changes(ctx context.Context, r *record, against string, limit headtail.Limits) *procmgr.Changes {
-	before, _ := l.find(r.chat, against)
+	l.mu.Lock()
+	before := l.table.get(r.chat, against).record
+	l.mu.Unlock()
 	if before == nil || !r.exited() || !before.exited() {
 		return nil
 	}

@@ -34,7 +34,6 @@ type record struct {
 	// are set before that, and do not change after it.
 	ready  chan struct{}
 	failed error // why nothing was started
-	hangs  bool  // failed was not waited for: the system may start the command after all
 	tree   *osproc.Tree
 	in     *input.Inlet // nil if its stdin is empty
 	masks  *redact.Set  // what is masked in the output; never changed
@@ -64,10 +63,19 @@ type record struct {
 	asked    procmgr.Cause // of the end; see ask
 	changed  chan struct{}
 
-	// The Local's mu guards these.
-	forking  bool // the fork is under way, or is over: Close can no longer prevent it
-	answered bool // the start is decided; ready is closed, or about to be
+	phase phase // the Local's mu guards it until ready is closed
 }
+
+// A phase is how far a start has come.
+type phase int
+
+const (
+	preparing phase = iota // Close can still prevent the fork
+	forking                // the system may start the command at any moment
+	begun                  // it was started
+	refused                // nothing was started
+	abandoned              // Close did not wait for the fork, so failed is ErrClosed, but the command may begin
+)
 
 // snapshot returns a copy of the process as it is now. The caller may keep it.
 func (r *record) snapshot() procmgr.Process {

@@ -66,7 +66,7 @@ func (l *Local) startOnce(ctx context.Context, chat string, req procmgr.StartReq
 		// A hook or a dead mount can hang for ever, and this call must not.
 		go l.launch(ctx, r, req, notify) // Close waits for it, or gives it up
 	}
-	if failed, err := r.started(ctx); failed && !r.hangs {
+	if failed, err := r.started(ctx); failed && r.phase != abandoned {
 		return procmgr.Output{}, err
 	} else if err != nil {
 		return procmgr.Output{Process: procmgr.Process{ID: r.id, ChatID: chat}}, err // the command may have begun
@@ -84,15 +84,20 @@ func (l *Local) startOnce(ctx context.Context, chat string, req procmgr.StartReq
 // for Options.PerChat. notify is for StartRequest.Notify; nil is none.
 func (l *Local) launch(ctx context.Context, r *record, req procmgr.StartRequest, notify *capture.Matcher) {
 	r.origin = baseenv.From(ctx)
-	process, err := l.spawn(ctx, r, req, r.origin)
-	if !l.answer(r, err) {
-		if err == nil {
-			r.shown.Store(process)
-			l.endUnheard(r)
-		} else {
-			r.refused()
-		}
-		l.letGo(r)
+	process, err := l.spawn(ctx, r, req)
+	l.mu.Lock()
+	unheard := !l.answer(r, err)
+	l.mu.Unlock()
+	if unheard && err == nil {
+		r.shown.Store(process)
+		l.endUnheard(r)
+	} else if unheard {
+		r.refused()
+	}
+	if r.phase == abandoned {
+		l.abandoned.Done()
+	}
+	if unheard {
 		return
 	}
 	if err != nil {
@@ -128,20 +133,14 @@ func (l *Local) launch(ctx context.Context, r *record, req procmgr.StartRequest,
 
 // answer decides a start. If err is not nil, it gives up the reservation: the ID
 // is then unused again, and the caller calls giveUp when it has told of the error.
-// It reports false if Close has answered the start already.
+// It reports false if Close has answered the start already. The caller holds the Local's
+// mu.
 func (l *Local) answer(r *record, err error) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.answerLocked(r, err)
-}
-
-func (l *Local) answerLocked(r *record, err error) bool {
-	if r.answered {
+	if r.phase > forking {
 		return false
 	}
-	r.answered = true
-	if err != nil {
-		r.failed = err
+	if r.phase = begun; err != nil {
+		r.phase, r.failed = refused, err
 		l.table.exited(r)
 		l.table.remove(r, nil)
 	}
@@ -163,33 +162,20 @@ func (l *Local) endUnheard(r *record) {
 	r.out.Drop()
 }
 
-// letGo ends a start that Close has given up. The last one that hung in its fork frees
-// what Close had to leave to it.
-func (l *Local) letGo(r *record) {
-	l.mu.Lock()
-	if r.hangs {
-		l.hanging--
-	}
-	last := r.hangs && l.hanging == 0 && l.left
-	l.mu.Unlock()
-	if last {
-		l.system.Close()
-	}
-}
-
-// notClosed returns ErrClosed if Close was called.
-func (l *Local) notClosed() error {
+// fork notes that a start is about to fork. It returns ErrClosed if Close was called.
+func (l *Local) fork(r *record) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		return procmgr.ErrClosed
 	}
+	r.phase = forking
 	return nil
 }
 
 // spawn forks, and returns the process as it has begun. The caller holds no lock.
-func (l *Local) spawn(ctx context.Context, r *record, req procmgr.StartRequest, from *baseenv.Origin) (*procmgr.Process, error) {
-	own, err := l.chatSetup(ctx, r, from)
+func (l *Local) spawn(ctx context.Context, r *record, req procmgr.StartRequest) (*procmgr.Process, error) {
+	own, err := l.chatSetup(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +188,7 @@ func (l *Local) spawn(ctx context.Context, r *record, req procmgr.StartRequest, 
 		return given
 	})
 	r.withheld = named(r.lacks, req.Command)
-	dir, err := l.directory(r, req.WorkDir, own.workDir, homeOf(env), from)
+	dir, err := l.directory(r, req.WorkDir, own.workDir, homeOf(env))
 	if err != nil {
 		return nil, err
 	}
@@ -227,12 +213,8 @@ func (l *Local) spawn(ctx context.Context, r *record, req procmgr.StartRequest, 
 		State:      procmgr.Running,
 		StartedAt:  time.Now(),
 	}
-	l.mu.Lock()
-	closed := l.closed
-	r.forking = !closed
-	l.mu.Unlock()
-	if closed {
-		return nil, procmgr.ErrClosed
+	if err := l.fork(r); err != nil {
+		return nil, err
 	}
 	r.out = capture.NewStream(&l.streams, int64(len(req.Command)))
 	r.out.Redact(r.masks)
@@ -241,8 +223,8 @@ func (l *Local) spawn(ctx context.Context, r *record, req procmgr.StartRequest, 
 		r.in = input.New(req, r.out, r.exited, r.masks)
 		c.Output, c.Stdin, c.Size = r.in, input.Kind(req.Stdin), osproc.Size{Cols: input.Cols, Rows: input.Rows}
 	}
-	if from != nil && from.Claim != nil {
-		c.Claim = func(lineage osproc.Lineage) error { return cmp.Or(from.Claim(lineage), l.notClosed()) }
+	if from := r.origin; from != nil && from.Claim != nil {
+		c.Claim = func(lineage osproc.Lineage) error { return cmp.Or(from.Claim(lineage), l.fork(r)) }
 	}
 	if r.tree, err = l.system.Start(c); err != nil {
 		r.out.Drop()
