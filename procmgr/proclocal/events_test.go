@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr"
@@ -138,70 +136,4 @@ func TestEventsOracle(t *testing.T) {
 		require.Len(t, page.Events, min(limit, told[rd.chat]-rd.place))
 		rd.place, rd.next = rd.place+len(page.Events), page.Next
 	}
-}
-
-// Readers of events race with starts, ends and signals: each hears of each
-// process its start and its end, once and in order, and no end before List shows
-// it.
-func TestEventsRaceProcesses(t *testing.T) {
-	l := newLocal(t, nil)
-	const chats, each = 4, 25
-	var group sync.WaitGroup
-	ctx, cancel := context.WithTimeout(t.Context(), 4*long)
-	defer cancel()
-	read := func(m procmgr.Manager, want int) {
-		state := map[string]procmgr.EventKind{}
-		ends, next := 0, ""
-		for ends < want {
-			page, err := m.Events(ctx, procmgr.EventsRequest{After: next, Wait: long, Limit: 1 + ends%7})
-			if !assert.NoError(t, err) || !assert.False(t, page.Gap) {
-				return
-			}
-			now := map[string]procmgr.State{}
-			list, err := m.List(ctx, procmgr.ListRequest{})
-			assert.NoError(t, err)
-			for _, p := range list.Processes {
-				now[p.ChatID+"/"+p.ID] = p.State
-			}
-			for _, e := range page.Events {
-				key := e.Process.ChatID + "/" + e.Process.ID
-				was := state[key]
-				switch e.Kind {
-				case procmgr.EventStarted:
-					assert.Empty(t, was, key)
-				case procmgr.EventMatched, procmgr.EventDetached:
-					assert.NotEmpty(t, was, key)
-					assert.NotEqual(t, procmgr.EventExited, was, key)
-				case procmgr.EventExited:
-					assert.NotEmpty(t, was, key)
-					assert.NotEqual(t, procmgr.EventExited, was, key)
-					assert.Equal(t, procmgr.Exited, now[key], key)
-					ends++
-				default:
-					assert.Fail(t, "unexpected", "%v", e)
-				}
-				state[key] = e.Kind
-			}
-			next = page.Next
-		}
-		assert.Empty(t, events(t, m, procmgr.EventsRequest{After: next}).Events)
-		assert.Len(t, state, want)
-	}
-	for i := range chats {
-		c := l.Chat(fmt.Sprint(i))
-		group.Go(func() { read(c, each) })
-		group.Go(func() {
-			for n := range each {
-				req := procmgr.StartRequest{ID: fmt.Sprint("p", n), Command: []string{"true", "echo x", "sleep 600 & :", "exec sleep 600"}[n%4], Notify: "x"}
-				if _, err := c.Start(ctx, req); !assert.NoError(t, err) {
-					return
-				}
-				if n%4 > 1 {
-					assert.NoError(t, c.Signal(ctx, req.ID, procmgr.Kill))
-				}
-			}
-		})
-	}
-	group.Go(func() { read(l, chats*each) })
-	group.Wait()
 }

@@ -39,39 +39,6 @@ func ExampleNew() {
 	// exited 3
 }
 
-// With a log directory, the text that the window drops is in a file.
-func ExampleOptions_logDir() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	dir, err := os.MkdirTemp("", "")
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	manager, err := proclocal.New(&proclocal.Options{LogDir: dir})
-	if err != nil {
-		log.Print(err) // log.Fatal would skip the deferred calls
-		return
-	}
-	defer manager.Close() // ends what still runs
-
-	out, err := manager.Start(ctx, procmgr.StartRequest{Command: "seq 100000; echo oops; seq 100000", Wait: time.Minute})
-	if err != nil {
-		log.Print(err)
-		return
-	}
-	fmt.Println(out.Truncated.OriginalBytes, "bytes, of which the text has", len(out.Text)>>10, "KiB")
-	found, err := manager.Start(ctx, procmgr.StartRequest{Command: "grep -n oops '" + out.Process.LogPath + "'", Wait: time.Minute})
-	if err != nil {
-		log.Print(err)
-		return
-	}
-	fmt.Print(found.Text)
-	// Output:
-	// 1177795 bytes, of which the text has 31 KiB
-	// 100001:oops
-}
-
 // Each end is told once, without asking for one process after the other.
 func ExampleLocal_Events() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -107,16 +106,6 @@ func TestRedactEverywhere(t *testing.T) {
 	require.NotContains(t, string(text), token[8:])
 	require.NotContains(t, string(text), encoded[8:40])
 	require.Equal(t, out.Next, int64(len(text)))
-}
-
-// A prompt that ends with what may be a secret is there at once.
-func TestRedactPrompt(t *testing.T) {
-	l := newLocal(t, &proclocal.Options{Redact: []proclocal.Secret{{Name: "TOKEN", Value: token}}})
-	out := start(t, l, procmgr.StartRequest{Command: "printf 'name? g'; sleep 600"})
-	id := out.Process.ID
-	out = ready(t, l, id, "name. g$")
-	require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
-	output(t, l, id, procmgr.OutputRequest{Wait: time.Minute})
 }
 
 // A screen shows no value, though it goes on in the next row. An escape

@@ -99,57 +99,6 @@ func lives(process windows.Handle) bool {
 	return process != 0 && event == uint32(windows.WAIT_TIMEOUT)
 }
 
-// Every way to end a process ends all of it at once. The exit code is a
-// signal's, as it would be on other systems.
-func TestSignalEndsTheJob(t *testing.T) {
-	for sig, want := range map[procmgr.Signal]struct {
-		code int
-		name string
-	}{
-		procmgr.Terminate: {143, "SIGTERM"},
-		procmgr.Interrupt: {130, "SIGINT"},
-		procmgr.Kill:      {137, "SIGKILL"},
-	} {
-		t.Run(string(sig), func(t *testing.T) {
-			l := newLocal(t, &proclocal.Options{Shell: self(t)})
-			out := begin(t, l, "tree 3")
-			pids := pidsOf(t, out.Text)
-			require.Len(t, pids, 3)
-			require.NoError(t, l.Signal(t.Context(), out.Process.ID, sig))
-			out = ended(t, l, out.Process.ID)
-			require.Equal(t, want.code, *out.Process.ExitCode)
-			require.Equal(t, want.name, out.Process.Signal)
-			require.Equal(t, procmgr.CauseRequest, out.Process.EndedBy)
-			for pid, handle := range pids {
-				require.False(t, lives(handle), "pid %d", pid)
-			}
-			require.ErrorIs(t, l.Signal(t.Context(), out.Process.ID, sig), procmgr.ErrNotRunning)
-		})
-	}
-}
-
-// The processes that the shell leaves behind are neither ended nor forgotten.
-func TestDetachedInTheJob(t *testing.T) {
-	l := newLocal(t, &proclocal.Options{Shell: self(t)})
-	out := run(t, l, "leave")
-	require.Equal(t, procmgr.Detached, out.Process.State)
-	require.Equal(t, 5, *out.Process.ExitCode)
-	require.Equal(t, procmgr.CauseExit, out.Process.EndedBy)
-	out = ready(t, l, out.Process.ID, "ready")
-	pids := pidsOf(t, out.Text)
-	require.Len(t, pids, 2)
-	for pid, handle := range pids {
-		require.True(t, lives(handle), "pid %d", pid)
-	}
-	require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Kill))
-	out = output(t, l, out.Process.ID, procmgr.OutputRequest{})
-	require.Equal(t, procmgr.Exited, out.Process.State, "Kill returns once nothing is left")
-	require.Equal(t, 5, *out.Process.ExitCode)
-	for pid, handle := range pids {
-		require.False(t, lives(handle), "pid %d", pid)
-	}
-}
-
 // A process that ends by itself takes its time; one that Close ends does not.
 func TestCloseEndsJobs(t *testing.T) {
 	l, err := proclocal.New(&proclocal.Options{Shell: self(t)})

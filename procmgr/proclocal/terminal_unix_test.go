@@ -125,24 +125,6 @@ func TestTerminalPaste(t *testing.T) {
 	require.ErrorIs(t, err, procmgr.ErrInvalid)
 }
 
-func TestTerminalScreen(t *testing.T) {
-	l := newLocal(t, nil)
-	id := opened(t, l, procmgr.StdinTerminal, `printf '\033[?1049h\033[2J\033[3;5Hhere'; read -r x; printf '\033[?1049l'; echo bye; exit`)
-	ready(t, l, id, "here")
-	look := func() *procmgr.Screen { return output(t, l, id, procmgr.OutputRequest{Screen: true}).Screen }
-	s := look()
-	require.Len(t, s.Rows, 40)
-	require.Equal(t, "    here", s.Rows[2])
-	require.Equal(t, [2]int{2, 8}, [2]int{s.Row, s.Col})
-	require.True(t, s.Alternate)
-	require.Nil(t, output(t, l, id, procmgr.OutputRequest{}).Screen, "nobody asked for it")
-	input(t, l, id, procmgr.InputRequest{Keys: []procmgr.Key{"enter"}})
-	ended(t, l, id)
-	s = look()
-	require.False(t, s.Alternate)
-	require.Equal(t, "bye", strings.Join(s.Rows, ""), "what it showed at last")
-}
-
 // A prompt that was there before the write is not the answer to it, whether it is
 // drawn as one that a line editor draws anew or printed once.
 func TestTerminalPromptBeforeTheWrite(t *testing.T) {

@@ -19,24 +19,20 @@ import (
 func TestLeftSessionEnds(t *testing.T) {
 	testenv.Programs(t, "setsid")
 	everywhere(t, func(t *testing.T) {
-		for _, sig := range []procmgr.Signal{procmgr.Kill, procmgr.Terminate} {
-			t.Run(string(sig), func(t *testing.T) {
-				l := newLocal(t, nil)
-				out := begin(t, l, "setsid sleep 1000 >/dev/null 2>&1 & echo ready; exec setsid sleep 1000")
+		for _, by := range []string{string(procmgr.Kill), string(procmgr.Terminate), "close"} {
+			t.Run(by, func(t *testing.T) {
+				l, err := proclocal.New(nil)
+				require.NoError(t, err)
+				id := begin(t, l, "setsid sleep 1000 >/dev/null 2>&1 & echo ready; exec setsid sleep 1000").Process.ID
 				began := time.Now()
-				require.NoError(t, l.Signal(t.Context(), out.Process.ID, sig))
-				require.Equal(t, procmgr.Exited, ended(t, l, out.Process.ID).Process.State)
+				if by != "close" {
+					require.NoError(t, l.Signal(t.Context(), id, procmgr.Signal(by)))
+					require.Equal(t, procmgr.Exited, ended(t, l, id).Process.State)
+				}
+				require.NoError(t, l.Close())
 				require.Less(t, time.Since(began), 4*time.Second, "it is found at once, and not given up")
 			})
 		}
-		t.Run("close", func(t *testing.T) {
-			l, err := proclocal.New(nil)
-			require.NoError(t, err)
-			begin(t, l, "setsid sleep 1000 >/dev/null 2>&1 & echo ready; exec setsid sleep 1000")
-			began := time.Now()
-			require.NoError(t, l.Close())
-			require.Less(t, time.Since(began), 4*time.Second)
-		})
 	})
 }
 

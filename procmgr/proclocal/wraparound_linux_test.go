@@ -26,10 +26,6 @@ import (
 // The kernel gives the numbers below 300 only once.
 const pidMax = 460
 
-// lastPID is the file that sets the next process number of a pid namespace, if
-// the kernel has CONFIG_CHECKPOINT_RESTORE.
-const lastPID = "/proc/sys/kernel/ns_last_pid"
-
 // The kernel gives every number out again and again. The manager still starts,
 // signals and kills the right process, and leaves strangers alone.
 func TestHeldNumbersAreGivenAgain(t *testing.T) {
@@ -40,8 +36,8 @@ func TestHeldNumbersAreGivenAgain(t *testing.T) {
 	}
 	if !inProgram(t) {
 		t.Parallel()
-		if _, err := os.Stat(lastPID); err != nil && !numbersAreFew(t) {
-			testenv.Lacks(t, "kernel", "it is older than 6.14, and without CONFIG_CHECKPOINT_RESTORE")
+		if !numbersAreFew(t) {
+			testenv.Lacks(t, "kernel", "it is older than 6.14")
 		}
 		cmd := program(t)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
@@ -57,21 +53,6 @@ func TestHeldNumbersAreGivenAgain(t *testing.T) {
 		return
 	}
 
-	done := make(chan struct{})
-	var rewinding sync.WaitGroup
-	if !numbersAreFew(t) {
-		// The test can choose the next number instead, in this namespace alone.
-		rewinding.Go(func() {
-			for rewind := time.NewTicker(time.Millisecond); ; {
-				select {
-				case <-rewind.C:
-					assert.NoError(t, os.WriteFile(lastPID, []byte("299"), 0))
-				case <-done:
-					return
-				}
-			}
-		})
-	}
 	l := newLocal(t, nil)
 	var mu sync.Mutex
 	seen := map[int]int{}
@@ -159,8 +140,6 @@ func TestHeldNumbersAreGivenAgain(t *testing.T) {
 	workers.Wait()
 	left.Store(0)
 	strangers.Wait()
-	close(done)
-	rewinding.Wait()
 
 	again := 0
 	for _, n := range seen {
@@ -176,9 +155,7 @@ func TestHeldNumbersAreGivenAgain(t *testing.T) {
 func beInit(t *testing.T) {
 	require.NoError(t, unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""))
 	require.NoError(t, unix.Mount("proc", "/proc", "proc", 0, ""))
-	if numbersAreFew(t) {
-		require.NoError(t, os.WriteFile("/proc/sys/kernel/pid_max", []byte(fmt.Sprint(pidMax)), 0))
-	}
+	require.NoError(t, os.WriteFile("/proc/sys/kernel/pid_max", []byte(fmt.Sprint(pidMax)), 0))
 	cmd := program(t)
 	pid, err := syscall.ForkExec(cmd.Path, cmd.Args, &syscall.ProcAttr{Env: cmd.Env, Files: []uintptr{0, 1, 2}})
 	require.NoError(t, err)
