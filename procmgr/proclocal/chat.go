@@ -33,7 +33,7 @@ func (v view) rules(ctx context.Context) *procmgr.SandboxRules {
 	l := v.l
 	box := l.opts.Sandbox
 	if l.opts.PerChat != nil {
-		if v.host {
+		if v.chat == "" {
 			return nil // they may differ between chats
 		}
 		chat, err := baseenv.PerChat(ctx, l.opts.PerChat, v.chat, func(level slog.Level, msg string, attrs ...slog.Attr) {

@@ -22,7 +22,7 @@ func (l *Local) finish(r *record, end osproc.Exit, at time.Time) procmgr.Process
 	})
 	l.happened(procmgr.EventExited, at, exited, "")
 	delete(l.asking, r)
-	l.exits.PushBack(r)
+	l.exits = append(l.exits, r)
 	l.mu.Unlock()
 	runtime.Gosched() // a goroutine that waits for the result goes first
 	return exited

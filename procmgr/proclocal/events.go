@@ -12,13 +12,13 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// tell is Events for one viewer.
-func (l *Local) tell(ctx context.Context, v viewer, req procmgr.EventsRequest) (procmgr.EventPage, error) {
+// tell is Events of one chat, or of all for "".
+func (l *Local) tell(ctx context.Context, chat string, req procmgr.EventsRequest) (procmgr.EventPage, error) {
 	if err := ctx.Err(); err != nil {
 		return procmgr.EventPage{}, err
 	}
-	rest := l.lookForPrompts(v)
-	page, bell, err := l.look(v, req)
+	rest := l.lookForPrompts(chat)
+	page, bell, err := l.look(chat, req)
 	if bell == nil {
 		return page, err
 	}
@@ -31,28 +31,28 @@ func (l *Local) tell(ctx context.Context, v viewer, req procmgr.EventsRequest) (
 		}
 		select {
 		case <-round:
-			rest = l.lookForPrompts(v)
+			rest = l.lookForPrompts(chat)
 			continue // an event rings the bell
 		case <-bell.rings:
 		case <-over.C:
-			l.leave(v, bell)
+			l.leave(chat, bell)
 			return page, nil
 		case <-ctx.Done():
-			l.leave(v, bell)
+			l.leave(chat, bell)
 			return procmgr.EventPage{}, ctx.Err()
 		}
-		if page, bell, err = l.look(v, req); bell == nil {
+		if page, bell, err = l.look(chat, req); bell == nil {
 			return page, err
 		}
 	}
 }
 
-// look returns a page for a viewer. If the viewer has to wait for an event,
-// look also returns the bell that rings at the next one.
-func (l *Local) look(v viewer, req procmgr.EventsRequest) (page procmgr.EventPage, b *bell, err error) {
+// look returns a page. If the caller has to wait for an event, look also returns the
+// bell that rings at the next one.
+func (l *Local) look(chat string, req procmgr.EventsRequest) (page procmgr.EventPage, b *bell, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	page = l.events.page(v, req)
+	page = l.events.page(chat, req)
 	for i := range page.Events {
 		p := &page.Events[i].Process
 		if l.table.get(p.ChatID, p.ID).record == nil {
@@ -65,13 +65,13 @@ func (l *Local) look(v viewer, req procmgr.EventsRequest) (page procmgr.EventPag
 	case l.events.closed:
 		return page, nil, procmgr.ErrClosed
 	}
-	return page, l.events.listen(v), nil
+	return page, l.events.listen(chat), nil
 }
 
-func (l *Local) leave(v viewer, b *bell) {
+func (l *Local) leave(chat string, b *bell) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.events.leave(v, b)
+	l.events.leave(chat, b)
 }
 
 const (
@@ -96,16 +96,10 @@ type eventLog struct {
 	dropped     map[string]uint64
 	droppedAny  uint64
 	droppedLast uint64
-	bells       map[viewer]*bell
+	bells       map[string]*bell // by chat; "" is the host, who sees all
 }
 
-// A viewer is a chat, or the host that sees all chats.
-type viewer struct {
-	Chat string
-	Host bool
-}
-
-// A bell wakes the callers that wait for an event which a viewer can see.
+// A bell wakes the callers that wait for an event of one chat, or of any.
 type bell struct {
 	rings chan struct{} // closed at the next event
 	ears  int
@@ -113,7 +107,7 @@ type bell struct {
 
 // newEventLog returns one that has none.
 func newEventLog() *eventLog {
-	e := &eventLog{instance: rand.Text(), dropped: make(map[string]uint64), bells: make(map[viewer]*bell)}
+	e := &eventLog{instance: rand.Text(), dropped: make(map[string]uint64), bells: make(map[string]*bell)}
 	e.kept = newFair(maxEvents, maxChatEvents, e.drop)
 	return e
 }
@@ -125,8 +119,8 @@ func (e *eventLog) add(chat string, event procmgr.Event) {
 	}
 	e.at = event.At
 	e.order = append(e.order, e.kept.add(chat, &event))
-	e.ring(viewer{Chat: chat})
-	e.ring(viewer{Host: true})
+	e.ring(chat)
+	e.ring("")
 }
 
 // drop notes that an event is kept no more.
@@ -149,10 +143,10 @@ func (e *eventLog) drop(chat string, it kept[*procmgr.Event]) {
 func isDropped(it kept[*procmgr.Event]) bool { return it.item.Kind == "" }
 
 // droppedFor returns the number of the newest event that is kept no more and
-// that a viewer may have seen.
-func (e *eventLog) droppedFor(v viewer) uint64 {
-	switch number, some := e.dropped[v.Chat]; {
-	case v.Host:
+// that a chat, or the host for "", may have seen.
+func (e *eventLog) droppedFor(chat string) uint64 {
+	switch number, some := e.dropped[chat]; {
+	case chat == "":
 		return e.droppedAny
 	case some:
 		return number
@@ -160,13 +154,13 @@ func (e *eventLog) droppedFor(v viewer) uint64 {
 	return e.droppedLast
 }
 
-// page returns the events that a viewer asks for.
-func (e *eventLog) page(v viewer, req procmgr.EventsRequest) procmgr.EventPage {
+// page returns the events of a chat, or of all for "".
+func (e *eventLog) page(chat string, req procmgr.EventsRequest) procmgr.EventPage {
 	after, known := e.place(req.After)
-	page := procmgr.EventPage{Gap: !known || after < e.droppedFor(v)}
+	page := procmgr.EventPage{Gap: !known || after < e.droppedFor(chat)}
 	all := e.order
-	if !v.Host {
-		all = e.kept.byChat[v.Chat]
+	if chat != "" {
+		all = e.kept.byChat[chat]
 	}
 	limit := req.Limit
 	if limit == 0 {
@@ -215,27 +209,27 @@ func (e *eventLog) place(cursor string) (number uint64, known bool) {
 	return number, true
 }
 
-// listen returns the bell of a viewer.
-func (e *eventLog) listen(v viewer) *bell {
-	b := e.bells[v]
+// listen returns the bell of a chat.
+func (e *eventLog) listen(chat string) *bell {
+	b := e.bells[chat]
 	if b == nil {
 		b = &bell{rings: make(chan struct{})}
-		e.bells[v] = b
+		e.bells[chat] = b
 	}
 	b.ears++
 	return b
 }
 
-// leave is called by a viewer that no longer waits for a bell.
-func (e *eventLog) leave(v viewer, b *bell) {
-	if b.ears--; b.ears == 0 && e.bells[v] == b {
-		delete(e.bells, v)
+// leave is called by a caller that no longer waits for a bell.
+func (e *eventLog) leave(chat string, b *bell) {
+	if b.ears--; b.ears == 0 && e.bells[chat] == b {
+		delete(e.bells, chat)
 	}
 }
 
-func (e *eventLog) ring(v viewer) {
-	if b := e.bells[v]; b != nil {
-		delete(e.bells, v)
+func (e *eventLog) ring(chat string) {
+	if b := e.bells[chat]; b != nil {
+		delete(e.bells, chat)
 		close(b.rings)
 	}
 }
@@ -243,8 +237,8 @@ func (e *eventLog) ring(v viewer) {
 // close wakes everybody who waits. There are no more events.
 func (e *eventLog) close() {
 	e.closed = true
-	for v := range e.bells {
-		e.ring(v)
+	for chat := range e.bells {
+		e.ring(chat)
 	}
 }
 

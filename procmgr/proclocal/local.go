@@ -2,7 +2,6 @@ package proclocal
 
 import (
 	"cmp"
-	"container/list"
 	"context"
 	"errors"
 	"log/slog"
@@ -70,7 +69,7 @@ type Local struct {
 	table  *table
 	asking map[*record]bool // that have a stdin and have not exited
 	events *eventLog
-	exits  *list.List  // the records that have exited, in the order of their exits
+	exits  []*record   // the records that have exited, in the order of their exits
 	expiry *time.Timer // calls retire when the first of them is to go
 
 	closing  sync.Once
@@ -97,7 +96,6 @@ func newLocal(opts *Options) *Local {
 		table:  newTable(),
 		asking: make(map[*record]bool),
 		events: newEventLog(),
-		exits:  list.New(),
 
 		comparing: make(chan struct{}, comparedAtOnce),
 	}
@@ -219,8 +217,7 @@ func (l *Local) Input(ctx context.Context, id string, req procmgr.InputRequest) 
 // A view is a Local as the host sees it, or as one chat does.
 type view struct {
 	l    *Local
-	host bool
-	chat string // "" for the host
+	chat string // "" for the host, who sees all
 	err  error  // why the ID of the chat cannot be used: isolation fails closed
 }
 
@@ -231,14 +228,16 @@ var _ procmgr.Manager = view{}
 func (l *Local) Chat(id string) procmgr.Manager { return view{l: l, chat: id, err: check.Chat(id)} }
 
 // all is the host's view.
-func (l *Local) all() view { return view{l: l, host: true} }
+func (l *Local) all() view { return view{l: l} }
 
 // of returns the chat of a process.
 func (v view) of(id string) (string, error) {
-	if v.host {
-		return v.l.chatOf(id)
+	if v.err != nil || v.chat != "" {
+		return v.chat, v.err
 	}
-	return v.chat, v.err
+	v.l.mu.Lock()
+	defer v.l.mu.Unlock()
+	return v.l.table.chatOf(id)
 }
 
 func (v view) Start(ctx context.Context, req procmgr.StartRequest) (out procmgr.Output, err error) {
@@ -266,7 +265,7 @@ func (v view) Input(ctx context.Context, id string, req procmgr.InputRequest) (o
 
 func (v view) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
 	chat, err := v.of(id)
-	if err == nil || v.host && errors.Is(err, procmgr.ErrNotFound) {
+	if err == nil || v.chat == "" && errors.Is(err, procmgr.ErrNotFound) {
 		err = v.l.signal(ctx, chat, id, sig)
 	}
 	return callerr.Wrap("signal", id, err)
@@ -274,14 +273,14 @@ func (v view) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
 
 func (v view) List(ctx context.Context, req procmgr.ListRequest) (page procmgr.ListPage, err error) {
 	if err = v.err; err == nil {
-		page, err = v.l.list(ctx, v, req)
+		page, err = v.l.list(ctx, v.chat, req)
 	}
 	return page, callerr.Wrap("list", "", err)
 }
 
 func (v view) Events(ctx context.Context, req procmgr.EventsRequest) (page procmgr.EventPage, err error) {
 	if err = v.err; err == nil {
-		page, err = v.l.tell(ctx, viewer{Chat: v.chat, Host: v.host}, req)
+		page, err = v.l.tell(ctx, v.chat, req)
 	}
 	return page, callerr.Wrap("events", "", err)
 }

@@ -210,8 +210,8 @@ func (r *record) compared() (out linediff.Output, ok bool) {
 	return out, ok
 }
 
-// list is List for one viewer.
-func (l *Local) list(ctx context.Context, v view, req procmgr.ListRequest) (procmgr.ListPage, error) {
+// list is List of one chat, or of all for "".
+func (l *Local) list(ctx context.Context, chat string, req procmgr.ListRequest) (procmgr.ListPage, error) {
 	if err := ctx.Err(); err != nil {
 		return procmgr.ListPage{}, err
 	}
@@ -220,8 +220,8 @@ func (l *Local) list(ctx context.Context, v view, req procmgr.ListRequest) (proc
 	}
 	l.mu.Lock()
 	all := l.table.all
-	if !v.host {
-		all = l.table.of(v.chat).all
+	if chat != "" {
+		all = l.table.of(chat).all
 	}
 	all = slices.Clone(all)
 	l.mu.Unlock()
@@ -244,13 +244,6 @@ func (l *Local) list(ctx context.Context, v view, req procmgr.ListRequest) (proc
 		page.Processes = append(page.Processes, p)
 	}
 	return page, err
-}
-
-// chatOf finds the one chat that has used an ID.
-func (l *Local) chatOf(id string) (string, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.table.chatOf(id)
 }
 
 // checkMembers returns an error if a request asks for members on a system where they

@@ -37,14 +37,14 @@ func (l *Local) watchForPrompts(r *record) {
 	l.asking[r] = true
 }
 
-// lookForPrompts looks at the processes that a viewer sees and for which it is time. It
+// lookForPrompts looks at the processes of a chat, or of all for "", for which it is time. It
 // returns how long to rest until the next round, or 0 if no process has a stdin: then
 // the start of one is an event.
-func (l *Local) lookForPrompts(v viewer) time.Duration {
+func (l *Local) lookForPrompts(chat string) time.Duration {
 	l.mu.Lock()
 	var all []*record
 	for r := range l.asking {
-		if v.Host || r.chat == v.Chat {
+		if chat == "" || r.chat == chat {
 			all = append(all, r)
 		}
 	}

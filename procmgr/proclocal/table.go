@@ -307,16 +307,17 @@ func running(all []*record) (ids []string) {
 // expire drops the records that have been kept long enough, or whose memory or
 // place others need, and leaves a tombstone for each. The caller holds mu.
 func (l *Local) expire() {
-	for e := l.exits.Front(); e != nil; e = l.exits.Front() {
-		r := e.Value.(*record)
+	for len(l.exits) > 0 {
+		r := l.exits[0]
 		left := l.retain - time.Since(r.shown.Load().ExitedAt)
-		if left > 0 && l.memory.Load() <= l.maxMemory.Load() && l.exits.Len() <= maxTombstones {
+		if left > 0 && l.memory.Load() <= l.maxMemory.Load() && len(l.exits) <= maxTombstones {
 			if !l.closed {
 				l.expiry.Reset(left)
 			}
 			return
 		}
-		l.exits.Remove(e)
+		l.exits[0] = nil // or the array keeps it
+		l.exits = l.exits[1:]
 		l.table.remove(r, buried(r))
 		r.out.Drop()
 		r.out.RetireLog()
@@ -363,12 +364,7 @@ func (l *Local) retire() {
 func (l *Local) freeLog() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for e := l.exits.Front(); e != nil; e = e.Next() {
-		if e.Value.(*record).out.RetireLog() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.exits, func(r *record) bool { return r.out.RetireLog() })
 }
 
 // A fair keeps a bounded number of items, each belonging to a chat. If there are too
