@@ -2,12 +2,8 @@ package proclocal
 
 import (
 	"context"
-	"errors"
-	"runtime"
 	"slices"
 	"time"
-
-	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
@@ -21,13 +17,10 @@ import (
 // output is Output in one chat.
 func (l *Local) output(ctx context.Context, chat, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 	m, err := capture.NewMatcher(req.Until)
+	if err == nil {
+		err = checkLooks(req)
+	}
 	if err != nil {
-		return procmgr.Output{}, err
-	}
-	if err := checkPorts(req); err != nil {
-		return procmgr.Output{}, err
-	}
-	if err := checkMembers(req); err != nil {
 		return procmgr.Output{}, err
 	}
 	r, past, err := l.find(ctx, chat, id)
@@ -244,15 +237,6 @@ func (l *Local) list(ctx context.Context, chat string, req procmgr.ListRequest) 
 		page.Processes = append(page.Processes, p)
 	}
 	return page, err
-}
-
-// checkMembers returns an error if a request asks for members on a system where they
-// are unknown.
-func checkMembers(req procmgr.OutputRequest) error {
-	if req.Members && !osproc.TellsMembers {
-		return xerrors.Errorf("the members of a process cannot be told on %s: %w", runtime.GOOS, errors.ErrUnsupported)
-	}
-	return nil
 }
 
 // tellMembers sets out.Members if a request asks for it.

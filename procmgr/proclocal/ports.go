@@ -20,17 +20,16 @@ const (
 	portRest  = 4
 )
 
-// checkPorts returns an error if the ports that a request asks for cannot be told.
-func checkPorts(req procmgr.OutputRequest) error {
+// checkLooks returns an error if the ports or the members that a request asks for cannot
+// be told.
+func checkLooks(req procmgr.OutputRequest) error {
 	switch {
-	case !asksPorts(req):
-		return nil
 	case req.UntilListening < -1 || req.UntilListening > 65535:
 		return xerrors.Errorf("there is no port %d, use 1 to 65535, or -1 for any: %w", req.UntilListening, procmgr.ErrInvalid)
-	case !osproc.TellsMembers:
-		return xerrors.Errorf("the ports of a process cannot be told on %s: %w", runtime.GOOS, errors.ErrUnsupported)
+	case osproc.TellsMembers, !asksPorts(req) && !req.Members:
+		return nil
 	}
-	return nil
+	return xerrors.Errorf("the ports and members of a process cannot be told on %s: %w", runtime.GOOS, errors.ErrUnsupported)
 }
 
 func asksPorts(req procmgr.OutputRequest) bool { return req.Ports || req.UntilListening != 0 }

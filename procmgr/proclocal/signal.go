@@ -129,18 +129,23 @@ func (l *Local) unsure(rs []*record) (left []survivor) {
 	return left
 }
 
-// kill repeats SIGKILL until nothing is left of some processes, or until its
-// patience is over. It returns the survivors.
+// kill repeats SIGKILL until nothing is left of some processes, or until it is time to
+// give up. It returns the survivors.
 func (l *Local) kill(ctx context.Context, rs []*record) ([]survivor, error) {
-	patient := patience{began: time.Now()}
-	var err error
-	for pause := killSoon; err == nil && len(rs) > 0; pause = 2 * killSoon {
+	began, pause := time.Now(), killSoon
+	for looks := 1; len(rs) > 0; looks++ {
 		sent, _ := l.system.Signal(treesOf(rs), osproc.SIGKILL) // a process that cannot be signalled is named below
-		if rs, err = awaitExits(ctx, rs, pause); err == nil && len(rs) > 0 && patient.over() {
+		var err error
+		if rs, err = awaitExits(ctx, rs, pause); err != nil {
+			return nil, err
+		}
+		took := time.Since(began)
+		if len(rs) > 0 && (took > 2*killTime || took > killTime && looks >= killLooks) {
 			return l.survivors(rs, sent), nil
 		}
+		pause = 2 * killSoon
 	}
-	return nil, err
+	return nil, nil
 }
 
 // survivors says why some processes have not exited in time. A process without live
@@ -188,24 +193,11 @@ func awaitExits(ctx context.Context, rs []*record, d time.Duration) ([]*record, 
 }
 
 // killTime is how long Kill repeats itself. killSoon is how long it waits for
-// the end of what it has killed until it looks again. A program that hardly gets a processor, beside
-// others that are busy, looks killLooks times before it gives up, for twice the
-// time at most: what it has killed does not get a processor to end, either.
+// the end of what it has killed until it looks again. A program that hardly gets a
+// processor, beside others that are busy, looks killLooks times before it gives up, for
+// twice the time at most: what it has killed does not get a processor to end, either.
 const (
 	killTime  = 5 * time.Second
 	killSoon  = 50 * time.Millisecond
 	killLooks = 20
 )
-
-// A patience says when to give up what is repeated until it has succeeded.
-type patience struct {
-	began time.Time
-	looks int
-}
-
-// over reports whether it is time to give up. It is asked after each look.
-func (p *patience) over() bool {
-	p.looks++
-	d := time.Since(p.began)
-	return d > 2*killTime || d > killTime && p.looks >= killLooks
-}
