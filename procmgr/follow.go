@@ -1,6 +1,7 @@
 package procmgr
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -86,8 +87,11 @@ func Follow(ctx context.Context, m Manager, id string, opts *FollowOptions) iter
 	if opts != nil {
 		o = *opts
 	}
-	o.Every = orDefault(o.Every, defaultEvery, 0)
-	o.Limit = max(orDefault(o.Limit, defaultChunk, math.MaxInt), minChunk)
+	o.Every = cmp.Or(o.Every, defaultEvery)
+	if o.Limit = cmp.Or(o.Limit, defaultChunk); o.Limit < 0 {
+		o.Limit = math.MaxInt
+	}
+	o.Limit = max(o.Limit, minChunk)
 	return func(yield func(Chunk, error) bool) {
 		f := follower{m: m, id: id, opts: o, at: max(o.From, 0), state: Running}
 		for over := false; !over; {
@@ -128,13 +132,14 @@ func (f *follower) next(ctx context.Context) (chunk Chunk, over bool, err error)
 		// short: its end shows the line.
 		wait = defaultEvery
 	}
-	for {
+	for pause := time.Millisecond; ; pause = min(2*pause, defaultEvery) {
 		began := time.Now()
-		var out Output
-		if wait == 0 {
-			out, err = f.first(ctx)
-		} else {
-			out, err = f.read(ctx, f.opts.Limit, wait)
+		out, err := f.read(ctx, f.opts.Limit, wait)
+		if f.opts.Await && wait == 0 && errors.Is(err, ErrNotFound) {
+			if err := sleep(ctx, pause); err != nil {
+				return Chunk{}, false, err
+			}
+			continue
 		}
 		if err == nil {
 			chunk, err = f.chunk(ctx, out)
@@ -152,19 +157,6 @@ func (f *follower) next(ctx context.Context) (chunk Chunk, over bool, err error)
 			return Chunk{}, false, err
 		}
 		wait = min(2*max(wait, defaultEvery), longestIdle)
-	}
-}
-
-// first makes the first read, which waits for nothing new.
-func (f *follower) first(ctx context.Context) (Output, error) {
-	for pause := time.Millisecond; ; pause = min(2*pause, defaultEvery) {
-		out, err := f.read(ctx, f.opts.Limit, 0)
-		if !f.opts.Await || !errors.Is(err, ErrNotFound) {
-			return out, err
-		}
-		if err := sleep(ctx, pause); err != nil {
-			return Output{}, err
-		}
 	}
 }
 
@@ -237,15 +229,4 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// orDefault returns v, or the default for 0, or none for a negative number.
-func orDefault[T ~int | ~int64](v, byDefault, none T) T {
-	switch {
-	case v == 0:
-		return byDefault
-	case v < 0:
-		return none
-	}
-	return v
 }
