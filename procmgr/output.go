@@ -30,8 +30,9 @@ type OutputRequest struct {
 	Ports bool
 	// UntilListening is a TCP port, or -1 for any: return as soon as the
 	// process listens on it, on any address. While a call waits for a
-	// port, the manager looks every 100 ms. It sets Output.Listening as Ports
-	// does. A port over 65,535 is [ErrInvalid], and so is one below -1.
+	// port, the manager looks every 100 ms, and whatever ends the wait meanwhile ends it
+	// after the look. It sets Output.Listening as Ports does. A port over 65,535 is
+	// [ErrInvalid], and so is one below -1.
 	UntilListening int
 	// Members asks for Output.Members, at the same cost as Ports. If the manager
 	// cannot tell, the error is [errors.ErrUnsupported]; a proclocal.Local can on
