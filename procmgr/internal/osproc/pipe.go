@@ -99,7 +99,7 @@ func (p *pipe) read(fd uintptr) (n int, more bool) {
 	}
 	buf := pool.Get().(*[]byte)
 	defer pool.Put(buf)
-	n, more = readNow(fd, *buf)
+	n, more = readNow(p.file, fd, *buf)
 	if n > 0 {
 		p.out.Add((*buf)[:n])
 		p.grown = p.grown || n == pipeSize

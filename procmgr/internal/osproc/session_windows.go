@@ -279,24 +279,13 @@ var peekNamedPipe = windows.NewLazySystemDLL("kernel32.dll").NewProc("PeekNamedP
 
 // readNow reads from a pipe and does not wait. If the pipe is empty, n is 0, and more
 // tells whether more bytes can still come.
-func readNow(fd uintptr, buf []byte) (n int, more bool) {
-	var there, got uint32
+func readNow(file *os.File, fd uintptr, buf []byte) (n int, more bool) {
+	var there uint32
 	if ok, _, _ := peekNamedPipe.Call(fd, 0, 0, 0, uintptr(unsafe.Pointer(&there)), 0); ok == 0 || there == 0 {
 		return 0, ok != 0
 	}
-	event, err := windows.CreateEvent(nil, 1, 0, nil)
-	if err != nil {
-		return 0, true
-	}
-	defer windows.CloseHandle(event) //nolint:errcheck // it is open
-	// The handle belongs to Go's completion port. The lowest bit of the event
-	// keeps this read out of that port.
-	io := windows.Overlapped{HEvent: event | 1}
-	err = windows.ReadFile(windows.Handle(fd), buf[:min(int(there), len(buf))], &got, &io)
-	if errors.Is(err, windows.ERROR_IO_PENDING) {
-		err = windows.GetOverlappedResult(windows.Handle(fd), &io, &got, true)
-	}
-	return int(got), err == nil
+	n, err := file.Read(buf[:min(int(there), len(buf))])
+	return n, err == nil
 }
 
 // signalName returns the name of a signal as [Signal] has it. Windows has no

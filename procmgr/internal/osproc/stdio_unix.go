@@ -121,7 +121,7 @@ func whenReadable(_ *os.File, conn syscall.RawConn, f func(fd uintptr) (more boo
 
 // readNow reads from a pipe that does not block. If the pipe is empty, n is 0, and
 // more tells whether more bytes can still come.
-func readNow(fd uintptr, buf []byte) (n int, more bool) {
+func readNow(_ *os.File, fd uintptr, buf []byte) (n int, more bool) {
 	err := error(unix.EINTR)
 	for err == unix.EINTR {
 		n, err = unix.Read(int(fd), buf)
