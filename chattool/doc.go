@@ -23,7 +23,8 @@
 // from there.
 //
 // A host that may lose no notice of a background process that has ended, or that wakes
-// an idle model, uses a [toolset.Inbox] and [PrepareStep].
+// an idle model, uses a [toolset.Inbox]. Before each step it adds the text of
+// [toolset.Inbox.Pending] to its history, in a function for [fantasy.WithPrepareStep].
 //
 // Provider options may be set while an agent uses a tool. The [toolset.Resolver]
 // gets the context of the step, so a host may name the chat there.

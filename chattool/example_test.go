@@ -55,7 +55,8 @@ func ExampleAll() {
 	// exit code 3
 }
 
-// The host needs the Set itself, for its Inbox.
+// The host needs the Set itself, for its Inbox. The program examples/agent shows the whole
+// of such a host.
 func ExampleTools() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -72,41 +73,14 @@ func ExampleTools() {
 	}
 	inbox := set.Inbox(ctx, "")
 	tools := chattool.Tools(set)
-	// An agent gets both:
-	_ = chattool.NewAgent(nil, tools, fantasy.WithPrepareStep(chattool.PrepareStep(inbox, nil)))
+	history := []fantasy.Message{fantasy.NewUserMessage("Test it.")} // the host's own, with the answers and results
+	_ = chattool.NewAgent(nil, tools, fantasy.WithPrepareStep(func(ctx context.Context, _ fantasy.PrepareStepFunctionOptions) (context.Context, fantasy.PrepareStepResult, error) {
+		if notices, err := inbox.Pending(ctx); err == nil && notices.Text != "" {
+			history = append(history, fantasy.NewUserMessage(notices.Text))
+			inbox.Ack(notices)
+		}
+		return ctx, fantasy.PrepareStepResult{Messages: history}, nil
+	}))
 	fmt.Println(len(tools))
 	// Output: 4
-}
-
-// A background process has ended. The next step has a message about it.
-func ExamplePrepareStep() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	manager, err := proclocal.New(nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer manager.Close() // ends what still runs
-
-	set, err := toolset.New(toolset.Static(manager.Chat("chat-1")), &toolset.Options{NoticesInInbox: true})
-	if err != nil {
-		log.Print(err)
-		return
-	}
-	inbox := set.Inbox(ctx, "")
-	set.Call(ctx, toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"command":"sleep 0.5; exit 1","run_in_background":true}`)})
-	if err := inbox.Wait(ctx); err != nil {
-		log.Print(err) // log.Fatal would skip Close
-		return
-	}
-	// fantasy calls this before each step.
-	prepare := chattool.PrepareStep(inbox, nil)
-	step := fantasy.PrepareStepFunctionOptions{Messages: []fantasy.Message{fantasy.NewUserMessage("How is it going?")}}
-	_, prepared, err := prepare(ctx, step)
-	if err != nil {
-		log.Print(err)
-		return
-	}
-	fmt.Println(len(prepared.Messages), "messages")
-	// Output: 2 messages
 }
