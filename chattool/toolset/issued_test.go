@@ -67,10 +67,12 @@ func TestReplayedCallThatIsNotLookedAt(t *testing.T) {
 		ctx     context.Context
 		resolve error // of the Resolver
 		start   error // of Start
+		random  bool  // the host chooses no ID
 		looked  bool
 	}{
 		"no manager":          {resolve: xerrors.New("x")},
 		"canceled":            {ctx: ended},
+		"with a random ID":    {resolve: xerrors.New("x"), random: true, looked: true},
 		"unreachable":         {start: xerrors.New("x")},
 		"closed":              {start: procmgr.ErrClosed},
 		"canceled on the way": {start: context.Canceled},
@@ -85,7 +87,11 @@ func TestReplayedCallThatIsNotLookedAt(t *testing.T) {
 				m.output = func(context.Context, string, procmgr.OutputRequest) (procmgr.Output, error) {
 					return procmgr.Output{}, procmgr.ErrNotFound
 				}
-				set := newSet(func(context.Context) (procmgr.Manager, error) { return m, tt.resolve }, fixed())
+				opts := fixed()
+				if tt.random {
+					opts.ProcessID = func(context.Context, toolset.Call) string { return "" }
+				}
+				set := newSet(func(context.Context) (procmgr.Manager, error) { return m, tt.resolve }, opts)
 				ctx := cmp.Or(tt.ctx, t.Context())
 				res := set.Call(ctx, toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x"}`), IssuedAt: issued})
 				want := ""
@@ -94,6 +100,7 @@ func TestReplayedCallThatIsNotLookedAt(t *testing.T) {
 					require.Contains(t, res.Report.Error, "it is unknown whether the command ran")
 				}
 				require.Equal(t, want, res.Report.ProcessID, res.Content)
+				require.Equal(t, want != "", res.Report.Unknown, res.Content)
 			})
 		}
 	}

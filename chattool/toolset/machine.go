@@ -41,7 +41,11 @@ func (k *kit) replayed(ctx context.Context, c Call, rep report) report {
 	if c.IssuedAt.IsZero() || c.Name != k.names.execute || k.opts.ProcessID == nil {
 		return rep
 	}
-	return k.mayHaveRun(k.opts.ProcessID(ctx, c), "the call may have been made before, and now "+rep.Error)
+	id := k.opts.ProcessID(ctx, c)
+	if id == "" {
+		return rep // the call before it, if there was one, had another random ID
+	}
+	return k.mayHaveRun(id, "the call may have been made before, and now "+rep.Error)
 }
 
 // failed returns the result of a request that the manager has refused for good, and
