@@ -46,15 +46,17 @@ type argument interface {
 // Decode fills the struct that args points to from the model's JSON. It is
 // stricter than encoding/json if something could run the wrong command: it
 // refuses names that are unknown, doubled or spelled otherwise. It also takes
-// other forms of a value whose meaning is clear.
-func Decode(raw []byte, args any) error {
+// other forms of a value whose meaning is clear. The fields named by without are none of
+// the tool's arguments.
+func Decode(raw []byte, args any, without ...string) error {
 	members, err := object(raw)
 	if err != nil {
 		return err
 	}
 	delete(members, described)
 	into := reflect.ValueOf(args).Elem()
-	fields := fieldsOf(into.Type())
+	fields := slices.Clone(fieldsOf(into.Type()))
+	fields = slices.DeleteFunc(fields, func(f field) bool { return slices.Contains(without, f.name) })
 	// A misspelled name is reported before a missing one, because it is the
 	// cause.
 	for _, name := range slices.Sorted(maps.Keys(members)) {

@@ -29,22 +29,11 @@ func (d Definition) SchemaMap() map[string]any {
 	return schema
 }
 
-// These stand in a description for what a manager tells of its machine: the shell, and
-// the rules of its sandbox.
-const (
-	shellMark = "{shell}"
-	rulesMark = "{rules}"
-)
+// The descriptions have placeholders for what [kit.fill] knows.
 
-const (
-	executeDescription      = executeBegins + `No terminal, stdin is empty: use flags such as -y. ` + executeEnds
-	executeInputDescription = executeBegins + `stdin is empty unless you set stdin: prefer flags such as -y, and set it for a command that must be answered or driven with {process_input}. ` + executeEnds
-)
-
-const executeBegins = `Run a shell command (` + shellMark + `) and return its output and exit code. ` +
-	`Each call is a new shell: cd and variables do not carry over, use workdir. ` + rulesMark
-
-const executeEnds = `A command that outlasts its timeout runs on: use its process_id with {process_output} and {process_signal}, do not run it again. ` +
+const executeDescription = `Run a shell command ({shell}) and return its output and exit code. ` +
+	`Each call is a new shell: cd and variables do not carry over, use workdir. {rules}{input} ` +
+	`A command that outlasts its timeout runs on: use its process_id with {process_output} and {process_signal}, do not run it again. ` +
 	`For servers, watchers and long jobs set run_in_background; wait with wait_for of {process_output}, not with sleep. ` +
 	`pgrep -f xyz also finds its own shell: use pgrep -f '[x]yz'.`
 
@@ -66,19 +55,25 @@ const inputDescription = `Write to the stdin of a process that {execute} started
 	`Before the first text, end or control key, wait for the program's prompt with {process_output}: ` +
 	`else wait_for matches that prompt and not the answer, and ctrl-d is lost.`
 
-// If its manager has no events, a Set has no argument notify_on.
-const notifyOnDescription = `In the background: be told of the first line that matches (RE2), not only of the end.`
+// Descriptions of arguments that not every Set has: notify_on if the manager has events, and
+// the others with Options.Input.
+const (
+	notifyOnDescription = `In the background: be told of the first line that matches (RE2), not only of the end.`
+	stdinDescription    = `open: {process_input} can write to stdin. terminal: the same on a terminal, for password prompts, line editing and full-screen programs. Default: empty. Best with run_in_background.`
+	screenDescription   = `Return the terminal's screen instead of what was printed.`
+)
 
-// The arguments of the tools, as package arguments reads them. [kit.fill]
-// completes a description.
+// The arguments of the tools, as package arguments reads them. [kit.fill] completes a
+// description, and leaves an argument out by completing it to "".
 
 type executeArgs struct {
-	Command         arguments.Text     `json:"command" description:"May have several lines." alias:"cmd,script,code,shell,bash,input"`
-	Timeout         arguments.Duration `json:"timeout,omitempty" description:"How long to wait in the foreground: \"30s\", \"5m\"; default {default}{max}." alias:"timeout_ms,timeout_seconds,wait,wait_timeout"`
-	WorkDir         arguments.Text     `json:"workdir,omitempty" description:"Default: the session's." alias:"cwd,dir,directory,path,working_dir,working_directory"`
-	MaxOutput       arguments.Tokens   `json:"max_output,omitempty" description:"Most tokens to return; default {tokens}. The rest can be read later." alias:"max_tokens,limit,max_output_tokens,head_limit"`
-	RunInBackground arguments.Flag     `json:"run_in_background,omitempty" description:"Return at once with a process_id. Needs no &." alias:"background,is_background,detach,async"`
-	NotifyOn        arguments.Text     `json:"notify_on,omitempty" description:"{notify_on}" alias:"notify,notify_when,notify_pattern"`
+	Command         arguments.Text      `json:"command" description:"May have several lines." alias:"cmd,script,code,shell,bash,input"`
+	Timeout         arguments.Duration  `json:"timeout,omitempty" description:"How long to wait in the foreground: \"30s\", \"5m\"; default {default}{max}." alias:"timeout_ms,timeout_seconds,wait,wait_timeout"`
+	WorkDir         arguments.Text      `json:"workdir,omitempty" description:"Default: the session's." alias:"cwd,dir,directory,path,working_dir,working_directory"`
+	MaxOutput       arguments.Tokens    `json:"max_output,omitempty" description:"Most tokens to return; default {tokens}. The rest can be read later." alias:"max_tokens,limit,max_output_tokens,head_limit"`
+	RunInBackground arguments.Flag      `json:"run_in_background,omitempty" description:"Return at once with a process_id. Needs no &." alias:"background,is_background,detach,async"`
+	NotifyOn        arguments.Text      `json:"notify_on,omitempty" description:"{notify_on}" alias:"notify,notify_when,notify_pattern"`
+	Stdin           arguments.StdinKind `json:"stdin,omitempty" description:"{stdin}" enum:"open,terminal" alias:"input_mode,tty,pty,terminal,interactive"`
 }
 
 // processArgs are the arguments of every tool for one process.
@@ -93,6 +88,7 @@ type outputArgs struct {
 	MaxOutput   arguments.Tokens   `json:"max_output,omitempty" description:"As in {execute}." alias:"max_tokens,limit,max_output_tokens,head_limit"`
 	WaitFor     arguments.Text     `json:"wait_for,omitempty" description:"Return as soon as a line from since on matches (RE2)." alias:"pattern,until,filter,regex,match"`
 	WaitForPort arguments.Port     `json:"wait_for_port,omitempty" description:"Return as soon as it listens on this TCP port." alias:"port,until_listening,wait_port,listen"`
+	Screen      arguments.Flag     `json:"screen,omitempty" description:"{screen}" alias:"show_screen,snapshot"`
 }
 
 type listArgs struct {
@@ -112,17 +108,7 @@ type inputArgs struct {
 	Secret      arguments.Flag     `json:"secret,omitempty" description:"For a password on a terminal: write only once the program has turned the echo off, else nothing is written." alias:"password,hidden,sensitive"`
 	WaitFor     arguments.Text     `json:"wait_for,omitempty" description:"Return as soon as a line of what it prints then matches this regular expression (RE2)." alias:"pattern,until,filter,regex,match"`
 	WaitTimeout arguments.Duration `json:"wait_timeout,omitempty" description:"How long to wait at most, such as \"30s\"; default {default}{max}." alias:"timeout,wait,timeout_ms,timeout_seconds"`
-	Screen      arguments.Flag     `json:"screen,omitempty" description:"Return the terminal's screen instead of what was printed." alias:"show_screen,snapshot"`
-}
-
-type executeInputArgs struct {
-	executeArgs
-	Stdin arguments.StdinKind `json:"stdin,omitempty" description:"open: {process_input} can write to stdin. terminal: the same on a terminal, for password prompts, line editing and full-screen programs. Default: empty. Best with run_in_background." enum:"open,terminal" alias:"input_mode,tty,pty,terminal,interactive"`
-}
-
-type outputInputArgs struct {
-	outputArgs
-	Screen arguments.Flag `json:"screen,omitempty" description:"Return the terminal's screen instead of what was printed." alias:"show_screen,snapshot"`
+	Screen      arguments.Flag     `json:"screen,omitempty" description:"{screen}" alias:"show_screen,snapshot"`
 }
 
 // longest says in a description how long a wait may be.
@@ -133,15 +119,30 @@ func (k *kit) longest() string {
 	return ", at most " + wording.Duration(k.opts.MaxTimeout)
 }
 
-// fill puts the Set's own names and times into a description.
-func (k *kit) fill(description string) string {
+// fill puts the Set's own names and times, and what is known of the machine, into a
+// description.
+func (k *kit) fill(description string, on machine) string {
+	notifyOn, stdin, screen := notifyOnDescription, "", ""
+	input := "No terminal, stdin is empty: use flags such as -y."
+	if on.silent {
+		notifyOn = ""
+	}
+	if k.opts.Input {
+		stdin, screen = strings.ReplaceAll(stdinDescription, "{process_input}", k.names.input), screenDescription
+		input = "stdin is empty unless you set stdin: prefer flags such as -y, and set it for a command that must be answered or driven with " + k.names.input + "."
+	}
 	return strings.NewReplacer(
 		"{execute}", k.names.execute,
 		"{process_output}", k.names.output,
 		"{process_list}", k.names.list,
 		"{process_signal}", k.names.signal,
 		"{process_input}", k.names.input,
-		"{notify_on}", notifyOnDescription,
+		"{shell}", spellShell(on.Shell),
+		"{rules}", spellRules(on.Sandbox),
+		"{input}", input,
+		"{notify_on}", notifyOn,
+		"{stdin}", stdin,
+		"{screen}", screen,
 		"{keys}", strings.Join(procmgr.KeyNames(), ", "),
 		"{tokens}", k.page.byDefault(),
 		"{default}", wording.Duration(k.opts.DefaultTimeout),

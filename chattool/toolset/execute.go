@@ -21,12 +21,8 @@ const backgroundWait = 200 * time.Millisecond
 
 // execute runs a command.
 func (k *kit) execute(ctx context.Context, c Call, t *notices.Turn) report {
-	args := executeInputArgs{executeArgs: executeArgs{Timeout: arguments.Duration(k.opts.DefaultTimeout)}}
-	into := any(&args)
-	if !k.opts.Input {
-		into = &args.executeArgs
-	}
-	m, res, ok := k.begin(ctx, t, c, into, "nothing was started")
+	args := executeArgs{Timeout: arguments.Duration(k.opts.DefaultTimeout)}
+	m, res, ok := k.begin(ctx, t, c, &args, "nothing was started")
 	if !ok {
 		return res
 	}

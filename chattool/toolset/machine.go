@@ -22,7 +22,11 @@ import (
 // says why the call can do nothing. undone says what was not done if ctx has ended, or is
 // "" if the call goes on then.
 func (k *kit) begin(ctx context.Context, t *notices.Turn, c Call, args any, undone string) (m procmgr.Manager, res report, ok bool) {
-	if err := arguments.Decode(c.Arguments, args); err != nil {
+	var without []string
+	if !k.opts.Input {
+		without = []string{"stdin", "screen"}
+	}
+	if err := arguments.Decode(c.Arguments, args, without...); err != nil {
 		return nil, refuse("%s: %s", c.Name, words(err)), false
 	}
 	if ctx.Err() != nil && undone != "" {

@@ -20,12 +20,8 @@ import (
 
 // output reads the output of a process.
 func (k *kit) output(ctx context.Context, c Call, t *notices.Turn) report {
-	args := outputInputArgs{outputArgs: outputArgs{WaitTimeout: arguments.Duration(k.opts.DefaultTimeout)}}
-	into := any(&args)
-	if !k.opts.Input {
-		into = &args.outputArgs
-	}
-	m, res, ok := k.begin(ctx, t, c, into, "")
+	args := outputArgs{WaitTimeout: arguments.Duration(k.opts.DefaultTimeout)}
+	m, res, ok := k.begin(ctx, t, c, &args, "")
 	if !ok {
 		return res
 	}
@@ -42,7 +38,7 @@ func (k *kit) output(ctx context.Context, c Call, t *notices.Turn) report {
 }
 
 // readOutput does the work of output, for arguments that can be used.
-func (k *kit) readOutput(ctx context.Context, c Call, m procmgr.Manager, args outputInputArgs, budget budget) report {
+func (k *kit) readOutput(ctx context.Context, c Call, m procmgr.Manager, args outputArgs, budget budget) report {
 	wait, clamped := k.opts.clamp("wait_timeout", args.WaitTimeout)
 	id := string(args.ProcessID)
 	req := procmgr.OutputRequest{From: int64(args.Since), Wait: wait, Until: string(args.WaitFor), UntilListening: int(args.WaitForPort)}

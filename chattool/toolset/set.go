@@ -37,12 +37,13 @@ type kit struct {
 	inFlight sync.Map // of *inFlight
 }
 
-// A tool is one tool of a Set.
+// A tool is one tool of a Set. Its description is to be filled in, as are the ones of its
+// arguments, which are those of a struct.
 type tool struct {
-	def Definition
-	// quiet is the schema without notify_on.
-	quiet json.RawMessage
-	run   func(ctx context.Context, c Call, t *notices.Turn) report
+	name, description string
+	args              any
+	parallel          bool
+	run               func(ctx context.Context, c Call, t *notices.Turn) report
 }
 
 // New returns the tools, which run on the managers that the resolver returns.
@@ -73,31 +74,16 @@ func New(managers Resolver, opts *Options) (*Set, error) {
 		Limit:      s.opts.Limit,
 		OutputTool: s.names.output,
 	}
-	define := func(name, description string, args any, parallel bool, run func(context.Context, Call, *notices.Turn) report) {
-		quiet := func(description string) string { return strings.TrimPrefix(s.fill(description), notifyOnDescription) }
-		s.tools = append(s.tools, tool{run: run, quiet: arguments.Schema(args, quiet), def: Definition{
-			Name:        name,
-			Description: s.fill(description),
-			Schema:      arguments.Schema(args, s.fill),
-			Parallel:    parallel,
-		}})
-	}
 	// Only tools that read may run beside other calls. Two commands of one
 	// step may depend on their order, and so may a signal.
-	if s.opts.Input {
-		define(s.names.execute, executeInputDescription, executeInputArgs{}, false, s.execute)
-	} else {
-		define(s.names.execute, executeDescription, executeArgs{}, false, s.execute)
+	s.tools = []tool{
+		{s.names.execute, executeDescription, executeArgs{}, false, s.execute},
+		{s.names.output, outputDescription, outputArgs{}, true, s.output},
+		{s.names.list, listDescription, listArgs{}, true, s.list},
+		{s.names.signal, signalDescription, signalArgs{}, false, s.signal},
 	}
-	var reads any = outputArgs{}
 	if s.opts.Input {
-		reads = outputInputArgs{}
-	}
-	define(s.names.output, outputDescription, reads, true, s.output)
-	define(s.names.list, listDescription, listArgs{}, true, s.list)
-	define(s.names.signal, signalDescription, signalArgs{}, false, s.signal)
-	if s.opts.Input {
-		define(s.names.input, inputDescription, inputArgs{}, false, s.input)
+		s.tools = append(s.tools, tool{s.names.input, inputDescription, inputArgs{}, false, s.input})
 	}
 	return s, nil
 }
@@ -112,15 +98,10 @@ func New(managers Resolver, opts *Options) (*Set, error) {
 // each call of execute.
 func (s *Set) Definitions() []Definition {
 	machine := s.machines.forDefinitions(s.resolve)
-	told := strings.NewReplacer(shellMark, spellShell(machine.Shell), rulesMark, spellRules(machine.Sandbox))
+	fill := func(description string) string { return s.fill(description, machine) }
 	defs := make([]Definition, len(s.tools))
 	for i, t := range s.tools {
-		defs[i] = t.def
-		defs[i].Description = told.Replace(t.def.Description)
-		defs[i].Schema = slices.Clone(t.def.Schema)
-		if machine.silent {
-			defs[i].Schema = slices.Clone(t.quiet)
-		}
+		defs[i] = Definition{Name: t.name, Description: fill(t.description), Schema: arguments.Schema(t.args, fill), Parallel: t.parallel}
 	}
 	return defs
 }
@@ -134,7 +115,7 @@ func (s *Set) CallAll(ctx context.Context, calls []Call) []Result {
 	var beside sync.WaitGroup // the goroutines of this call; Wait below waits for all
 	for i, c := range calls {
 		work := func() { results[i] = s.Call(ctx, c) }
-		if slices.ContainsFunc(s.tools, func(t tool) bool { return t.def.Name == c.Name && t.def.Parallel }) {
+		if slices.ContainsFunc(s.tools, func(t tool) bool { return t.name == c.Name && t.parallel }) {
 			beside.Go(work)
 		} else {
 			work()
@@ -186,7 +167,7 @@ func (s *Set) carryOut(ctx context.Context, c Call) (res Result) {
 		s.tellHost(ctx, c, res)
 	}()
 	for _, tool := range s.tools {
-		if tool.def.Name == c.Name {
+		if tool.name == c.Name {
 			r := tool.run(ctx, c, &t)
 			r.Description = arguments.Description(c.Arguments)
 			return s.finish(ctx, &t, r)
