@@ -51,71 +51,33 @@
 //
 // [FormatText] says the same in about two thirds of the tokens. Its first line
 // has the facts. Lines with an error, a workdir, a log and the notes follow. The
-// line --- ends this header; everything after it is the output, untouched:
-//
-//	exit code 1 · 12.3s · 131,075 bytes printed, 24,576 shown
-//	note: all of it is in /var/lib/agent/19-5aymafeemy.log; search it with grep -n -a PATTERN FILE
-//	---
-//
-// Line ends and control characters in the text that a header quotes are escaped, so no
-// output can look like a header.
+// line --- ends this header; everything after it is the output, untouched. Line ends and
+// control characters in the text that a header quotes are escaped, so no output can look
+// like a header.
 //
 // success is false if the exit code is not 0, or if a foreground command has not ended
 // within its timeout. A command that fails is a result. [Result].IsError is set only if
 // the tool itself could not do its work: an argument is wrong, there is no manager, or
 // the manager refuses.
 //
-// # Output
+// # Output, notes and notices
 //
 // The whole result takes at most the tokens that the model asks for with max_output:
 // 8,000 by default, and never more than Options.Limit allows. Two bytes count as a
 // token. If output has to be cut, it loses its middle, and its last bytes are the last
-// bytes that the process printed. If the manager keeps a log, highlights of what is
-// missing stand between its beginning and its end, see [procmgr.Highlight]. They take
-// at most a third of the budget:
+// bytes that the process printed. A program can print lines that look like the marker of
+// a cut, a fold or a highlight: truncated, folded and shown count the real ones. All
+// numbers and offsets refer to the bytes that the process printed. The page docs/output.md
+// has the forms, and says when a result has a diff in the place of the output.
 //
-//	... [omitted 98304 bytes] ...
+// A note keeps a model from a wrong conclusion, or from a needless call: there are at most
+// two hints about a command, from its syntax as its shell reads it, and none if something
+// is uncertain. Options.Advise adds others.
 //
-//	... [of these, by line] ...
-//	2041: error[E0308]: mismatched types ... [3 more like it]
-//	2042:   --> src/main.rs:3:5
-//	... [the end] ...
-//
-// Four or more identical lines in a row become the line and a count, if that is shorter:
-//
-//	... [the line above 9999 times more] ...
-//
-// A program can print lines that look like these. folded and shown count the real ones,
-// and output is omitted only if truncated is present. All numbers and offsets refer to
-// the bytes that the process printed.
-//
-// If a command ran before in the same directory, and one of the last 20 results of the
-// conversation has shown its output, the result has only the diff against that output
-// (see [procmgr.Changes]), provided that the diff is at most half as long. When a
-// process prints nothing new, the third read in a row says so in one line, and from the
-// fifth on a read waits up to 30 s. See [Set.Forget] and Options.Whole.
-//
-// # Notes
-//
-// A note keeps a model from a wrong conclusion, or from a needless call. Notes give the
-// state of the process, and at most two hints about the command: for example that a
-// filter at the end of a pipeline set the exit code, that a variable was withheld, or
-// that stdin is empty. The hints come from the command's syntax as its shell reads it;
-// if something is uncertain, there is no hint. Options.Advise adds others.
-//
-// # Exit notifications
-//
-// Any result may have meanwhile: lines about processes that earlier calls left running
-// and that have since ended, printed a line that matches notify_on, or begun to wait for
-// input:
-//
-//	npc5orns6a ("npm test") exited with code 1 after 2m; last line: "3 failing"
-//
-// This is not a message queue. The Set remembers which processes it has left running,
-// and asks the manager what has become of them. So an end that a result has shown is
-// never reported again, and a chat gets no notices of another chat. If the loop drops a
-// result, its notices are lost. A host that must not miss an exit, or wants to wake an
-// idle model, uses an [Inbox].
+// meanwhile has a line for each process that an earlier call left running and that has
+// ended since, printed a line that matches notify_on, or begun to wait for input. If the
+// loop drops a result, its notices are lost. A host that must not miss an exit, or wants to
+// wake an idle model, uses an [Inbox].
 //
 // # Canceled calls
 //
