@@ -31,7 +31,6 @@ func TestLocalQuestions(t *testing.T) {
 		{"input", "python3", `python3 -c 'input("Name: ")'`, false, stdin},
 		{"rm", "rm", "touch f; rm -i f", true, stdin},
 		{"rm in the middle", "rm", "touch f; rm -i f; ls", true, stdin},
-		{"read", "sh", `read -p "Continue? [y/N] " x; echo; echo "got '$x'"`, true, "`read` got an empty answer"},
 		{"git add", "git", commit + "echo a > f && git add f && git commit -q -m c && echo b > f && git add -p", true, stdin},
 		{"git rebase", "git", commit + "git rebase -i HEAD~1", true, "Nobody has edited the list"},
 	} {

@@ -50,7 +50,6 @@ func TestInputPage(t *testing.T) {
 			{regexp.MustCompile(`\b\d+(\.\d+)?m?s\b`), "0.2s"},
 			{regexp.MustCompile(` · next_offset \d+`), ""},
 			{regexp.MustCompile(`at offset \d+`), "at offset 90"},
-			{regexp.MustCompile(`note: The last line looks like a question or a prompt: .*\n`), ""}, // of a process that has run for a second
 			// The prompt matches before the program reads, or after that: see TestLocalQuestion.
 			{regexp.MustCompile(` · waiting_for_input true`), ""},
 			{regexp.MustCompile(`note: It waits for input\. Answer with .*\n`), ""},

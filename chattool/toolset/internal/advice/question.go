@@ -27,11 +27,8 @@ const (
 
 // question says that a question of the command cannot be answered.
 func question(r Result) string {
-	if r.alive() && r.Output.Process.Elapsed < promptPause || r.Output.Process.Waiting != nil {
-		return "" // or the result says how to answer
-	}
-	if r.Output.Process.Stdin != "" {
-		return r.waitsForInput()
+	if r.alive() && r.Output.Process.Elapsed < promptPause || r.Output.Process.Stdin != procmgr.StdinEmpty {
+		return ""
 	}
 	const unanswerable = ", which can't be answered because stdin is empty"
 	answer := ". Use a flag such as -y, or pipe the answer in." + r.startAgain("open")
@@ -49,8 +46,6 @@ func question(r Result) string {
 			" and there is no terminal. Use a key, a token or a password file instead, or tell the user." + r.startAgain("terminal")
 	case strings.Contains(text, "? ") && passedOver.MatchString(r.Output.Text) && !r.onlyPrints():
 		note = "The output has a question that was left unanswered" + unanswerable + answer
-	case strings.Contains(r.Command.Text, "read") && readsAnswer(r.tree()):
-		note = "`read` got an empty answer, since stdin is empty. Set the variable instead, or pipe the answer in." + r.startAgain("open")
 	}
 	if note != "" && containsAny(r.Command.Text, "|", "<") && hasInput(r.tree()) {
 		return ""
@@ -68,15 +63,6 @@ func (r Result) startAgain(stdin string) string {
 		end = "Or end it with " + r.Tools.Signal + ", start it again"
 	}
 	return " " + end + ` with stdin "` + stdin + `", and answer with ` + r.Tools.Input + "."
-}
-
-// waitsForInput says that a process with a stdin has asked a question.
-func (r Result) waitsForInput() string {
-	line := r.Output.Text[strings.LastIndexByte(r.Output.Text, '\n')+1:]
-	if !r.alive() || r.Tools.Input == "" || line == "" || len(line) > maxQuestion || !asking.MatchString(line) {
-		return ""
-	}
-	return "The last line looks like a question or a prompt: " + r.Tools.Input + " answers it."
 }
 
 var (
@@ -146,26 +132,6 @@ func (r Result) asks() bool {
 func (r Result) onlyPrints() bool {
 	tree := r.tree()
 	return tree == nil || judgedIn(tree, tree.Stmts) == ""
-}
-
-// readsAnswer reports whether a script surely calls read: read must be at its
-// top, and the commands before it in the same chain may only print words and
-// set variables. It is false for a nil script.
-func readsAnswer(tree *script.Tree) bool {
-	if tree == nil {
-		return false
-	}
-	for _, stmt := range tree.Stmts {
-		found := false
-		script.Conjuncts(stmt, func(s *syntax.Stmt) bool { // the last one first
-			found = script.Direct(s) && script.Calls(s.Cmd, "read") || found && (prints(s) || script.Prepares(s))
-			return true
-		})
-		if found || diverts(stmt) {
-			return found
-		}
-	}
-	return false
 }
 
 // hasInput reports whether any part of a script reads from something other than
