@@ -301,10 +301,6 @@ const maxSeconds = 600
 // Duration is how long to wait; "" leaves it alone.
 type Duration time.Duration
 
-// amount matches a number with the unit that people write, and what may stand before
-// the next one.
-var amount = regexp.MustCompile(`^(\d+\.?\d*|\.\d+)\s*(?:(milliseconds?|msecs?|ms)|(s)(?:econds?|ecs?)?|(m)(?:inutes?|ins?)?|(h)(?:ours?|rs?)?)\.?[\s,]*(?:and )?`)
-
 func (d *Duration) decode(raw json.RawMessage) error {
 	value, ok := scalar(raw)
 	if !ok || kind(raw) == "a boolean" {
@@ -318,8 +314,7 @@ func (d *Duration) decode(raw json.RawMessage) error {
 	return err
 }
 
-// parseDuration reads a Go duration, a duration as people write it ("10
-// minutes", "1 hr, 5 min."), or a number of seconds.
+// parseDuration reads a Go duration, or a number of seconds.
 func parseDuration(value string) (time.Duration, error) {
 	seconds, err := strconv.ParseFloat(value, 64)
 	d := time.Duration(math.Round(seconds * float64(time.Second)))
@@ -331,9 +326,6 @@ func parseDuration(value string) (time.Duration, error) {
 			value, wording.Duration(d/1000), wording.Duration(d))
 	case !bare || err != nil && !math.IsInf(seconds, 0):
 		if d, err = time.ParseDuration(value); err != nil {
-			d, err = time.ParseDuration(shortUnits(value))
-		}
-		if err != nil {
 			return 0, xerrors.Errorf(`got %.60q, want a duration such as "30s" or "1m30s"`, value)
 		}
 	}
@@ -341,25 +333,4 @@ func parseDuration(value string) (time.Duration, error) {
 		return 0, xerrors.Errorf(`got %.60s, which is negative; want a duration such as "30s", or "0s" not to wait`, value)
 	}
 	return d, nil
-}
-
-// shortUnits writes a duration as Go does, or returns "" for what is none.
-func shortUnits(value string) (short string) {
-	rest, minus := strings.CutPrefix(strings.ToLower(value), "-")
-	if minus {
-		short = "-"
-	}
-	for rest != "" {
-		m := amount.FindStringSubmatch(rest)
-		if m == nil {
-			return ""
-		}
-		unit := m[3] + m[4] + m[5]
-		if m[2] != "" {
-			unit = "ms"
-		}
-		short += m[1] + unit
-		rest = rest[len(m[0]):]
-	}
-	return short
 }
