@@ -53,10 +53,7 @@ func (k *kit) stream(ctx context.Context, c Call, m procmgr.Manager, id string) 
 	s.all.Go(func() {
 		defer end()
 		defer closes()
-		_ = survive(func() error { // if OnOutput panics, the process goes on, and so do the other streams
-			k.follow(ctx, c, m, id)
-			return nil
-		})
+		guard(func() { k.follow(ctx, c, m, id) }) // if OnOutput panics, the process goes on, and so do the other streams
 	})
 }
 
@@ -98,10 +95,7 @@ func (k *kit) inPieces(ctx context.Context, c Call, d time.Duration, wait func(d
 		if left = d - time.Since(began); err != nil || ctx.Err() != nil || left <= 0 || time.Since(asked) < piece {
 			return err
 		}
-		_ = survive(func() error { // a panic of OnWait must not cost the result
-			k.opts.OnWait(ctx, c, p, time.Since(began))
-			return nil
-		})
+		guard(func() { k.opts.OnWait(ctx, c, p, time.Since(began)) })
 	}
 }
 

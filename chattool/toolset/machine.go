@@ -123,7 +123,7 @@ type machines struct {
 
 // A machine is what its manager says of it.
 type machine struct {
-	of procmgr.Manager // nil if it cannot be compared, and is asked again each time
+	of procmgr.Manager // asked again each time if it cannot be compared
 	procmgr.Description
 	silent bool // it has no events, so there are no notices
 }
@@ -137,11 +137,10 @@ func (ms *machines) shellOf(ctx context.Context, m procmgr.Manager) string {
 // describe returns what m says of its machine, as far as it can tell. It asks
 // a manager only once while calls go to the same one.
 func (ms *machines) describe(ctx context.Context, m procmgr.Manager) procmgr.Description {
-	comparable := reflect.ValueOf(m).Comparable()
 	ms.mu.Lock()
 	last, first := ms.last, ms.told.Shell == "" && ms.told.Sandbox == nil
 	ms.mu.Unlock()
-	if comparable && last.of == m {
+	if notices.SameManager(last.of, m) {
 		return last.Description
 	}
 	ctx, cancel := context.WithTimeout(ctx, describeLimit)
@@ -168,14 +167,12 @@ func (ms *machines) describe(ctx context.Context, m procmgr.Manager) procmgr.Des
 	if first {
 		ms.told = now
 	}
-	if comparable {
-		now.of = m
-		ms.last = now
-	}
+	now.of = m
+	ms.last = now
 	return now.Description
 }
 
-// survive asks a manager or a host that may panic.
+// survive asks a manager that may panic.
 func survive(ask func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -185,15 +182,18 @@ func survive(ask func() error) (err error) {
 	return ask()
 }
 
+// guard calls a function of the host, whose panic must cost no result.
+func guard(call func()) {
+	defer func() { _ = recover() }()
+	call()
+}
+
 // aside asks a manager for a note, which a result can do without: for up to
 // describeLimit, and whatever the manager does.
 func aside(ctx context.Context, ask func(ctx context.Context)) {
 	ctx, cancel := context.WithTimeout(ctx, describeLimit)
 	defer cancel()
-	_ = survive(func() error {
-		ask(ctx)
-		return nil
-	})
+	guard(func() { ask(ctx) })
 }
 
 // forDefinitions returns the machine that the description of execute tells of, or
@@ -205,11 +205,10 @@ func (ms *machines) forDefinitions(manager Resolver) machine {
 		ctx, cancel := context.WithTimeout(context.Background(), describeLimit)
 		go func() {
 			defer cancel()
-			_ = survive(func() error { // if the resolver panics, the next call of a tool reports it
+			guard(func() { // if the resolver panics, the next call of a tool reports it
 				if m, err := manager(ctx); err == nil {
 					ms.describe(ctx, m)
 				}
-				return nil
 			})
 		}()
 		<-ctx.Done()

@@ -161,11 +161,7 @@ func failed(p procmgr.Process) bool {
 
 // lifetimeOver says why a process has EndedBy procmgr.CauseLifetime.
 func lifetimeOver(p procmgr.Process) string {
-	after := ""
-	if p.Elapsed > 0 {
-		after = " after " + wording.Brief(p.Elapsed)
-	}
-	return "ended" + after + " by the host's limit on how long a process may run; another run gets the same limit"
+	return "ended" + wording.After(p.Elapsed) + " by the host's limit on how long a process may run; another run gets the same limit"
 }
 
 // cause says in words why a process failed, if the exit code does not say it.
@@ -372,8 +368,14 @@ func (k *kit) advise(ctx context.Context, rep *report, m procmgr.Manager, a advi
 	for _, note := range advice.Notes(a) {
 		rep.Add(note)
 	}
-	for _, note := range k.hostAdvice(rep, a.Output.Text) {
-		rep.Add("%s", note)
+	if k.opts.Advise != nil {
+		host := rep.Report
+		host.Output = &a.Output.Text
+		guard(func() {
+			for _, note := range k.opts.Advise(host) {
+				rep.Add("%s", note)
+			}
+		})
 	}
 	rep.Add(advice.Masked(a.Output))
 	aside(ctx, func(ctx context.Context) {
@@ -381,15 +383,4 @@ func (k *kit) advise(ctx context.Context, rep *report, m procmgr.Manager, a advi
 			rep.Add("%s.", strings.ToUpper(held[:1])+held[1:])
 		}
 	})
-}
-
-// hostAdvice calls Options.Advise. A panic of it must not cost the result.
-func (k *kit) hostAdvice(rep *report, text string) (notes []string) {
-	if k.opts.Advise == nil {
-		return nil
-	}
-	defer func() { _ = recover() }()
-	r := rep.Report
-	r.Output = &text
-	return k.opts.Advise(r)
 }

@@ -164,7 +164,9 @@ func (s *Set) carryOut(ctx context.Context, c Call) (res Result) {
 		if p := recover(); p != nil {
 			res = s.finish(ctx, &t, s.panicked(p, t.Started))
 		}
-		s.tellHost(ctx, c, res)
+		if s.opts.OnResult != nil {
+			guard(func() { s.opts.OnResult(ctx, c, res) })
+		}
 	}()
 	for _, tool := range s.tools {
 		if tool.name == c.Name {
@@ -195,15 +197,6 @@ func (s *Set) finish(ctx context.Context, t *notices.Turn, r report) Result {
 	content := s.page.write(&r)
 	s.remember(t.Manager, &r)
 	return Result{Content: content, IsError: r.isError, Output: r.Out, Report: r.Report}
-}
-
-// tellHost calls Options.OnResult. A panic of it is none of the model's business.
-func (s *Set) tellHost(ctx context.Context, c Call, res Result) {
-	if s.opts.OnResult == nil {
-		return
-	}
-	defer func() { _ = recover() }()
-	s.opts.OnResult(ctx, c, res)
 }
 
 // A Call is one tool call of a model.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -160,7 +159,7 @@ func (s *Set) end(ctx context.Context, m procmgr.Manager, id string) (procmgr.Pr
 // waits for a start that is under way, because only its process tells the chat. host says
 // that m is a host's own view, and chat is "" also if m has shown no process so far.
 func (s *Set) isOf(ctx context.Context, c *inFlight, m procmgr.Manager, host bool, chat string, own map[string]bool) bool {
-	if reflect.ValueOf(c.m).Comparable() && reflect.ValueOf(m).Comparable() && c.m == m {
+	if notices.SameManager(c.m, m) {
 		return true
 	}
 	if s.opts.ProcessID == nil || !c.starts && !own[c.id] {

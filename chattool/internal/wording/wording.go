@@ -48,6 +48,15 @@ func Brief(d time.Duration) string {
 	return text
 }
 
+// After says behind a verb after how long something happened. It is "" if d is 0, for
+// unknown.
+func After(d time.Duration) string {
+	if d <= 0 {
+		return ""
+	}
+	return " after " + Brief(d)
+}
+
 // Counted writes a number with its noun.
 func Counted(n int, one, many string) string {
 	if n == 1 {

@@ -95,11 +95,17 @@ type View struct {
 	ProcessID string
 }
 
+// SameManager reports whether two Managers are known to be the same one. Some cannot be
+// compared, not even with themselves.
+func SameManager(a, b procmgr.Manager) bool {
+	return a != nil && reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
+}
+
 // ConversationOf returns the conversation to which a process belongs that a
 // manager has shown.
 func ConversationOf(m procmgr.Manager, chat string) Conversation {
 	who := Conversation{Chat: chat}
-	if chat == "" && reflect.ValueOf(m).Comparable() {
+	if chat == "" && SameManager(m, m) {
 		who.manager = m
 	}
 	return who
@@ -122,13 +128,10 @@ func ConversationIn(m procmgr.Manager, processes []procmgr.Process) (who Convers
 
 // of returns the conversation that was last seen by a manager.
 func (l *Ledger) of(m procmgr.Manager) (who Conversation, ok bool) {
-	if m == nil || !reflect.ValueOf(m).Comparable() {
-		return Conversation{}, false
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for who, b := range l.books {
-		if reflect.ValueOf(b.manager).Comparable() && b.manager == m {
+		if SameManager(b.manager, m) {
 			return who, true
 		}
 	}

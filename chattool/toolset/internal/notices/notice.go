@@ -163,10 +163,7 @@ func (j *job) notice() string {
 
 // howEnded says how a process has ended, and how long it ran.
 func (j *job) howEnded() string {
-	p, after, code := j.process, "", ""
-	if p.Elapsed > 0 {
-		after = " after " + wording.Brief(p.Elapsed)
-	}
+	p, after, code := j.process, wording.After(j.process.Elapsed), ""
 	if p.ExitCode != nil {
 		code = fmt.Sprintf(" (exit code %d)", *p.ExitCode)
 	}
