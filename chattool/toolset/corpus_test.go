@@ -5,7 +5,6 @@ package toolset_test
 import (
 	"compress/gzip"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -31,17 +30,12 @@ const (
 	heldoutDir = "testdata/heldout"
 )
 
-// genericGrep is the pattern of a person who knows only that something went
-// wrong.
-const genericGrep = `error|fail|fatal|panic|exception|traceback|denied|not found|cannot`
-
 // A recording is what a tool printed, and what a person looks for in it.
 type recording struct {
 	dir      string
 	name     string
 	raw      []byte
 	exitCode int
-	command  string
 	wanted   []wanted
 }
 
@@ -49,28 +43,20 @@ type recording struct {
 type wanted struct {
 	text string // as it stands in the file
 	re   *regexp.Regexp
-	grep string // for grep -E
 }
 
-// A sight is what somebody gets to see: how many bytes and tokens, and how many
-// of the wanted lines.
+// A sight is what somebody gets to see, and how many of the wanted lines it has.
 type sight struct {
-	bytes, seen int
-	text        string // its tokens are counted
-	output      string // that a result has
-	cutLines    int    // lines of it whose middle is missing
-	binary      bool   // grep says no more than that a binary file matches
+	seen   int
+	text   string // its tokens are counted
+	output string // that a result has
 }
 
 // A measurement is what becomes of a recording on its way to a model.
 type measurement struct {
 	recording
-	plain    int   // bytes of the log, which is the plain text
-	headTail sight // beginning and end of the raw bytes, without all the rest
-	result   sight // the output in the result of execute
-	generic  sight // what genericGrep prints, and what that and the result show
-	own      sight // the same with what the result lacks as the pattern
-	sized    []sized
+	result sight // with the default limit, in JSON
+	sized  []sized
 }
 
 // sized is what a model sees in a limit of bytes: in head and tail of the raw
@@ -130,28 +116,18 @@ func load(t testing.TB, dir, name string) recording {
 	require.GreaterOrEqual(t, len(lines), 2)
 	_, err = fmt.Sscanf(lines[0], "exit %d", &r.exitCode)
 	require.NoError(t, err, lines[0])
-	command, ok := strings.CutPrefix(lines[1], "$ ")
-	require.True(t, ok, lines[1])
-	r.command = command
+	require.True(t, strings.HasPrefix(lines[1], "$ "), "the second line is the command, for a reader: %s", lines[1])
 	for _, line := range lines[2:] {
-		w := wanted{text: line, grep: ereQuoter.Replace(line)}
 		expr := regexp.QuoteMeta(line)
 		if n := len(line); n > 2 && line[0] == '/' && line[n-1] == '/' {
 			expr = line[1 : n-1]
-			w.grep = expr
 		}
-		w.re, err = regexp.Compile("(?m)" + expr)
+		re, err := regexp.Compile("(?m)" + expr)
 		require.NoError(t, err)
-		r.wanted = append(r.wanted, w)
+		r.wanted = append(r.wanted, wanted{text: line, re: re})
 	}
 	return r
 }
-
-// ereQuoter makes text a pattern of grep -E.
-var ereQuoter = strings.NewReplacer(
-	`\`, `\\`, `.`, `\.`, `[`, `\[`, `*`, `\*`, `^`, `\^`, `$`, `\$`,
-	`+`, `\+`, `?`, `\?`, `(`, `\(`, `)`, `\)`, `{`, `\{`, `|`, `\|`,
-)
 
 func unpack(dir, name string) ([]byte, error) {
 	file, err := os.Open(filepath.Join(dir, name+".raw.gz"))
@@ -166,15 +142,11 @@ func unpack(dir, name string) ([]byte, error) {
 	return io.ReadAll(z)
 }
 
-// seen counts the wanted lines that are in at least one of the texts.
-func (r recording) seen(texts ...string) int {
-	n := 0
+// seen counts the wanted lines in a text.
+func (r recording) seen(text string) (n int) {
 	for _, w := range r.wanted {
-		for _, text := range texts {
-			if w.re.MatchString(text) {
-				n++
-				break
-			}
+		if w.re.MatchString(text) {
+			n++
 		}
 	}
 	return n
@@ -237,7 +209,6 @@ func newPlayer(t testing.TB) player {
 	opts := &proclocal.Options{LogDir: filepath.Join(dir, "logs"), WorkDir: here}
 	opts.Env.Set = map[string]string{
 		"TOOLSET_CORPUS": "play",
-		"LC_ALL":         "C.UTF-8",           // grep uses it to tell text from binary
 		"GORACE":         "atexit_sleep_ms=0", // or each child takes a second to exit
 	}
 	opts.Env.Allow = []string{"*"} // no note on what the tests' own environment has
@@ -274,30 +245,14 @@ func TestCorpusChild(t *testing.T) {
 	os.Exit(r.exitCode)
 }
 
-// execute runs a command and returns the output that a model gets, and all else.
-func (p player) execute(t testing.TB, command string) (string, toolset.Result) {
-	t.Helper()
-	arguments, err := json.Marshal(map[string]string{"command": command, "timeout": "60s"})
-	require.NoError(t, err)
-	res := p.set.Call(t.Context(), toolset.Call{ID: "call", Name: "execute", Arguments: arguments})
-	require.False(t, res.IsError, res.Content)
-	var object struct {
-		Output string `json:"output"`
-		State  string `json:"state"`
-	}
-	require.NoError(t, json.Unmarshal([]byte(res.Content), &object))
-	require.Equal(t, "exited", object.State)
-	return object.Output, res
-}
-
 // measure replays a recording.
 func (p player) measure(t *testing.T, r recording) measurement {
 	m := measurement{recording: r}
 	// The same ID in each run, so that the same room is left for the output.
 	*p.id = "id" + hashOf(r.dir + r.name)[:8]
-	_, res := p.execute(t, p.play(r))
-	*p.id = ""
-	require.Equal(t, r.exitCode, *res.Output.Process.ExitCode)
+	res := p.set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(arguments(t, "command", p.play(r), "timeout", "60s"))})
+	require.False(t, res.IsError, res.Content)
+	require.Equal(t, r.exitCode, *res.Report.ExitCode)
 	logPath := p.steady.log
 	for _, size := range sizes {
 		m.sized = append(m.sized, sized{
@@ -310,28 +265,17 @@ func (p player) measure(t *testing.T, r recording) measurement {
 	log, err := os.ReadFile(logPath)
 	require.NoError(t, err)
 	require.EqualValues(t, len(log), res.Output.Next, "offsets are the log's")
-	m.plain = len(log)
 	m.result = m.sized[slices.Index(sizes, defaultSize)].json
-	output := m.result.output
-	var missing []string
 	for _, w := range r.wanted {
-		if !w.re.MatchString(unnumbered(output)) {
-			missing = append(missing, w.grep)
-			if !w.re.Match(log) {
-				t.Errorf("neither in the result nor in the log: %s", w.text)
-			}
-			if !strings.Contains(m.result.text, `"log_path":`) {
-				t.Errorf("in the log, and the result does not tell of that: %s", w.text)
-			}
+		if w.re.MatchString(unnumbered(m.result.output)) {
+			continue
 		}
-	}
-
-	m.headTail = r.headTail(headtail.DefaultTextLimit)
-	m.generic, m.own = m.result, m.result
-	if len(missing) > 0 {
-		around := m.result.cutLines > 0
-		m.generic = p.grep(t, r, output, "-n -a -i", genericGrep, around, logPath)
-		m.own = p.grep(t, r, output, "-n -a", strings.Join(missing, "|"), around, logPath)
+		if !w.re.Match(log) {
+			t.Errorf("neither in the result nor in the log: %s", w.text)
+		}
+		if !strings.Contains(m.result.text, `"log_path":`) {
+			t.Errorf("in the log, and the result does not tell of that: %s", w.text)
+		}
 	}
 	return m
 }
@@ -347,11 +291,7 @@ func (p player) read(t *testing.T, r recording, set *toolset.Set, id string, siz
 		if !searched(res.Report) {
 			continue // the machine is too busy
 		}
-		s := sight{bytes: len(res.Content), seen: r.seen(unnumbered(*res.Report.Output)), text: res.Content, output: *res.Report.Output}
-		if t := res.Report.Truncated; t != nil {
-			s.cutLines = t.TruncatedLines
-		}
-		return s
+		return sight{seen: r.seen(unnumbered(*res.Report.Output)), text: res.Content, output: *res.Report.Output}
 	}
 }
 
@@ -369,7 +309,7 @@ func (r recording) headTail(size int) sight {
 	text, _ := head.Snapshot(0).Text(headtail.Limits{Bytes: size})
 	// A reader of that text sees no colors, and takes each redraw of a line
 	// for a line of its own.
-	return sight{bytes: len(text), seen: r.seen(strings.ReplaceAll(colors.ReplaceAllString(text, ""), "\r", "\n")), text: text}
+	return sight{seen: r.seen(strings.ReplaceAll(colors.ReplaceAllString(text, ""), "\r", "\n")), text: text}
 }
 
 // unnumbered returns an output without what a result adds to highlights.
@@ -379,26 +319,7 @@ func unnumbered(output string) string {
 
 var moreLikeIt = regexp.MustCompile(`(?m) \.\.\. \[\d+ more like it\]$`)
 
-// grep searches a log by execute, as a model does that follows the note.
-func (p player) grep(t *testing.T, r recording, before, flags, pattern string, around bool, logPath string) sight {
-	if around {
-		flags += " -b -o"
-		pattern = "(" + pattern + ").{0,200}"
-	}
-	quoted := strings.ReplaceAll(pattern, `'`, `'\''`)
-	found, _ := p.execute(t, fmt.Sprintf("grep %s -E '%s' '%s'", flags, quoted, logPath))
-	found = strings.ReplaceAll(found, logPath, "LOG")
-	return sight{
-		bytes:  len(found),
-		seen:   r.seen(unnumbered(before), lineNumber.ReplaceAllString(found, "")),
-		binary: binaryMatches.MatchString(found),
-	}
-}
-
-var (
-	lineNumber    = regexp.MustCompile(`(?m)^([0-9]+: ?){1,2}`)
-	binaryMatches = regexp.MustCompile(`(?i)binary file .*matches\s*\z`)
-)
+var lineNumber = regexp.MustCompile(`(?m)^([0-9]+: ?){1,2}`)
 
 // colors are the sequences that a terminal does not show.
 var colors = regexp.MustCompile(`\x1b(\[[0-?]*[ -/]*[@-~]|[@-Z\\^_])`)
