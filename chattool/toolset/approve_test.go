@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"sync"
 	"testing"
 	"time"
 
@@ -258,30 +257,4 @@ func TestApproveOutsideOfTheTimeout(t *testing.T) {
 	require.Equal(t, 20*time.Millisecond, m.starts[0].Wait)
 	call(t, m, opts, "process_input", `{"process_id":"p1","text":"x","wait_timeout":"20ms"}`)
 	require.Equal(t, 20*time.Millisecond, m.inputs[0].Wait)
-}
-
-// Calls of several goroutines are asked about at the same time.
-func TestApproveAtOnce(t *testing.T) {
-	t.Parallel()
-	const calls = 8
-	m := &asked{fake: &fake{}}
-	var all sync.WaitGroup
-	all.Add(calls)
-	set := newSet(toolset.Static(m.fake), &toolset.Options{Shell: "bash", Approve: func(_ context.Context, q toolset.Question) (toolset.Verdict, error) {
-		all.Done()
-		all.Wait() // for the questions of the others
-		return toolset.Verdict{Deny: q.Command == "no"}, nil
-	}})
-	var done sync.WaitGroup
-	for i := range calls {
-		done.Go(func() {
-			command := []string{"yes", "no"}[i%2]
-			res := set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"command":"` + command + `"}`)})
-			if res.Report.Denied != (command == "no") {
-				t.Errorf("%s: %s", command, res.Content)
-			}
-		})
-	}
-	done.Wait()
-	require.Equal(t, calls/2, m.touched())
 }

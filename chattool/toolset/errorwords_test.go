@@ -46,25 +46,14 @@ func failures(call string) []error {
 	return all
 }
 
-// Whatever error a manager returns, the model reads no word that is for
-// programs.
+// Whatever error a manager or a resolver returns, and whether or not the call is canceled,
+// the model reads no word that is for programs.
 func TestErrorsAreForAModel(t *testing.T) {
 	t.Parallel()
-	eachFailure(t, nil, func(_, content string) { requirePlain(t, content, "p1") })
-}
-
-// eachFailure makes every call that a manager or a resolver can fail, canceled and
-// not, and shows what the model reads. names is for Options.Names.
-func eachFailure(t *testing.T, names map[string]string, show func(tool, content string)) {
 	var current *fake
 	opts := fixed()
-	opts.Names = names
 	ask := func(set *toolset.Set, ctx context.Context, tool, arguments string) {
-		called := tool
-		if name, ok := names[tool]; ok {
-			called = name
-		}
-		show(tool, set.Call(ctx, toolset.Call{Name: called, Arguments: json.RawMessage(arguments)}).Content)
+		requirePlain(t, set.Call(ctx, toolset.Call{Name: tool, Arguments: json.RawMessage(arguments)}).Content, "p1")
 	}
 	set := newSet(func(context.Context) (procmgr.Manager, error) { return current, nil }, opts)
 	call := func(m *fake, canceled bool, tool, arguments string) {

@@ -49,12 +49,41 @@ func (r reader) read(t *testing.T, format toolset.Format, tokens int) (res tools
 		res = r.sets[format].Call(t.Context(), toolset.Call{Name: "process_output", Arguments: []byte(fmt.Sprintf(`{"process_id":%q,"since":0,"max_output":%d}`, r.id, tokens))})
 		require.False(t, res.IsError, res.Content)
 		require.LessOrEqual(t, len(res.Content), 2*tokens)
+		size := 0
+		for _, h := range res.Report.Highlights {
+			size += len(h.Text)
+		}
+		require.LessOrEqual(t, size, min(2*tokens/3, 8<<10), "a third of the budget, and 8 KiB")
 		if !strings.Contains(strings.Join(res.Report.Notes, " "), "not searched") &&
 			!slices.ContainsFunc(res.Report.Highlights, func(h procmgr.Highlight) bool { return h.Line == 0 }) {
 			break
 		}
 	}
 	return res
+}
+
+// troubled prints many harmless lines, with one error in the middle and 50 more of the
+// same kind.
+const troubled = `i=0; while [ $i -lt 2000 ]; do echo "line $i is as it should be"; ` +
+	`case $i in 1000) echo "main.go:7: error: x"; echo "  7 | y";; 1[1-5]?0) echo "main.go:$i: error: x";; esac; i=$((i+1)); done; exit 1`
+
+// With a log, the first line of each kind of trouble stands between the
+// beginning and the end of an output, by its number.
+func TestLocalHighlights(t *testing.T) {
+	t.Parallel()
+	r := newReader(t, troubled)
+	for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
+		for _, tokens := range []int{2000, 4000, 8000} {
+			res := r.read(t, format, tokens)
+			require.Greater(t, len(res.Content), 2*tokens*8/10, "highlights that need little room leave it to the text")
+			require.Contains(t, *res.Report.Output, " bytes] ...\n\n... [of these, by line] ...\n1002: main.go:7: error: x ... [50 more like it]\n1003:   7 | y\n1004: line 1001 is as it should be\n... [the end] ...\n\n")
+			require.True(t, strings.HasPrefix(*res.Report.Output, "line 0 "))
+			require.True(t, strings.HasSuffix(*res.Report.Output, "line 1999 is as it should be\n"))
+			require.Len(t, res.Report.Highlights, 1)
+			require.Equal(t, 1002, res.Report.Highlights[0].Line)
+			require.NotContains(t, res.Output.Text, "of these, by line", "a user interface gets what was printed")
+		}
+	}
 }
 
 // decoys prints 256 kinds of lines that only mention trouble, and one that tells
