@@ -57,23 +57,18 @@ func New(managers Resolver, opts *Options) (*Set, error) {
 	if s.opts.Limit.Bytes < 0 || s.opts.Limit.Line < 0 {
 		return nil, xerrors.New("toolset: new: Options.Limit is negative, and a result needs a limit; leave it out for the default")
 	}
-	own := ownNames
-	if s.opts.Input {
-		own.input = ownInput
+	s.names = ownNames
+	if !s.opts.Input {
+		s.names.input = ""
 	}
-	if err := arguments.Rename(s.opts.Names, &own.execute, &own.output, &own.list, &own.signal, &own.input); err != nil {
+	if err := arguments.Rename(s.opts.Names, &s.names.execute, &s.names.output, &s.names.list, &s.names.signal, &s.names.input); err != nil {
 		return nil, xerrors.Errorf("toolset: new: Options.Names: %w", err)
 	}
-	s.names = own
 	s.opts.Names = nil
 	s.streams.open, s.streams.end = context.WithCancel(context.Background())
 	s.ledger.Managers, s.ledger.SetID, s.ledger.OutputTool = s.resolve, procmgr.NewID(), s.names.output
 	s.machines.shell = s.opts.Shell
-	s.page = writer{
-		Format:     s.opts.Format,
-		Limit:      s.opts.Limit,
-		OutputTool: s.names.output,
-	}
+	s.page = writer{Format: s.opts.Format, Limit: s.opts.Limit, OutputTool: s.names.output}
 	// Only tools that read may run beside other calls. Two commands of one
 	// step may depend on their order, and so may a signal.
 	s.tools = []tool{
@@ -168,14 +163,16 @@ func (s *Set) carryOut(ctx context.Context, c Call) (res Result) {
 			guard(func() { s.opts.OnResult(ctx, c, res) })
 		}
 	}()
+	var names []string
 	for _, tool := range s.tools {
 		if tool.name == c.Name {
 			r := tool.run(ctx, c, &t)
 			r.Description = arguments.Description(c.Arguments)
 			return s.finish(ctx, &t, r)
 		}
+		names = append(names, tool.name)
 	}
-	return s.finish(ctx, &t, refuse("there is no tool %.60q; the tools are %s", c.Name, strings.Join(s.names.all(), ", ")))
+	return s.finish(ctx, &t, refuse("there is no tool %.60q; the tools are %s", c.Name, strings.Join(names, ", ")))
 }
 
 // Forget makes the Set forget what its results have shown to a chat: a host calls it when

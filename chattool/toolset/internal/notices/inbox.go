@@ -225,12 +225,7 @@ func (b *Inbox) Wait(ctx context.Context) error {
 
 // latest returns the place behind all events that there are.
 func (b *Inbox) latest(ctx context.Context) (last place, err error) {
-	ctx = b.with(ctx)
-	m, err := b.ledger.Managers(ctx)
-	if err != nil {
-		return last, err
-	}
-	page, err := events(ctx, m, procmgr.EventsRequest{Limit: -1})
+	page, err := b.events(ctx, procmgr.EventsRequest{Limit: -1})
 	last.At = page.Next
 	for _, e := range page.Events {
 		if e.Process.ExitedAt.After(last.Latest) {
@@ -243,14 +238,9 @@ func (b *Inbox) latest(ctx context.Context) (last place, err error) {
 // rest waits until something has happened behind a place, and returns the next
 // one.
 func (b *Inbox) rest(ctx context.Context, after string) (string, error) {
-	ctx = b.with(ctx)
-	m, err := b.ledger.Managers(ctx)
-	if err != nil {
-		return after, err
-	}
 	pause := time.NewTimer(eventsPause)
 	defer pause.Stop()
-	page, err := events(ctx, m, procmgr.EventsRequest{After: after, Wait: eventsWait})
+	page, err := b.events(ctx, procmgr.EventsRequest{After: after, Wait: eventsWait})
 	if err != nil || len(page.Events) > 0 {
 		return page.Next, err
 	}
@@ -259,6 +249,16 @@ func (b *Inbox) rest(ctx context.Context, after string) (string, error) {
 	case <-ctx.Done():
 	}
 	return page.Next, ctx.Err()
+}
+
+// events asks the manager of the conversation for events.
+func (b *Inbox) events(ctx context.Context, req procmgr.EventsRequest) (page procmgr.EventPage, err error) {
+	ctx = b.with(ctx)
+	m, err := b.ledger.Managers(ctx)
+	if err != nil {
+		return page, err
+	}
+	return events(ctx, m, req)
 }
 
 // due brings the ledger up to date, and reports whether there is something to
