@@ -323,20 +323,3 @@ func TestForgedChanges(t *testing.T) {
 	require.Equal(t, 1, strings.Count(hunks, "\n@@ ")+1)
 	require.Equal(t, 5, strings.Count(last, "\n"))
 }
-
-// Chats do not see each other's, although they have one Set.
-func TestComparedInAChat(t *testing.T) {
-	t.Parallel()
-	l := newLoop(t, toolset.Options{})
-	host := newHost(t, &proclocal.Options{WorkDir: l.dir})
-	type key struct{}
-	l.set = newSet(func(ctx context.Context) (procmgr.Manager, error) { return host.Chat(ctx.Value(key{}).(string)), nil }, nil)
-	l.prints(tests(100, nil), 0)
-	in := func(chat string) toolset.Result {
-		return l.set.Call(context.WithValue(t.Context(), key{}, chat), toolset.Call{Name: "execute", Arguments: json.RawMessage(arguments(t, "command", printOut, "timeout", "2m"))})
-	}
-	require.True(t, isWhole(in("a")))
-	require.True(t, isWhole(in("b")))
-	require.False(t, isWhole(in("a")))
-	require.False(t, isWhole(in("b")))
-}

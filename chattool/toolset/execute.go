@@ -161,8 +161,7 @@ func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) r
 	rep.Add(r.clamped)
 	switch {
 	case trouble != "" && !r.req.Background && alive(p) && p.State != procmgr.Detached:
-		rep.Success = false
-		rep.Error = trouble
+		rep.fail("%s", trouble)
 		rep.Add(`Do not run the command again: it has been started. Use %s {"process_id":%q} to go on.`, r.kit.names.output, p.ID)
 	case p.State == procmgr.Detached:
 		rep.Add(`The shell has ended, but processes that it started in the background live on as process %s. %s reads their output, %s ends them.`,
@@ -196,10 +195,9 @@ func (r *run) broken(ctx context.Context, out procmgr.Output, err error) report 
 	}
 	if !errors.Is(err, procmgr.ErrUnknown) && !errors.Is(ferr, procmgr.ErrNotFound) {
 		rep := r.kit.describe(out)
-		rep.Success = false
-		rep.Error = "the command was started, but its output could not be read: " + words(err)
+		rep.fail("the command was started, but its output could not be read: %s", words(err))
 		if out.Process.State == "" { // only its ID is known
-			rep.Error = "the command may have been started, and its output could not be read: " + words(err)
+			rep.fail("the command may have been started, and its output could not be read: %s", words(err))
 			rep.Unknown = true
 		}
 		rep.ProcessID = r.req.ID
@@ -213,7 +211,7 @@ func (r *run) broken(ctx context.Context, out procmgr.Output, err error) report 
 // mayHaveRun returns the result of a call whose command may have run, as process id.
 func (k *kit) mayHaveRun(id, why string) report {
 	rep := unsure(id, "it is unknown whether the command ran: %s", why)
-	rep.isError, rep.Unknown = true, true
+	rep.Unknown = true
 	rep.Add("Do not simply run it again: first check what it would have changed, and whether %s shows process %s.", k.names.list, id)
 	return rep
 }

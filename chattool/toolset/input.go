@@ -120,15 +120,12 @@ func (t *inputCall) write(ctx context.Context) report {
 	}
 	switch {
 	case out.Written < len(t.req.Data):
-		rep.Success = false
-		rep.Error = fmt.Sprintf("only %d of %d bytes of text were written, and no key: the program does not read", out.Written, len(t.req.Data))
+		rep.fail("only %d of %d bytes of text were written, and no key: the program does not read", out.Written, len(t.req.Data))
 		rep.Add("Send the rest of text, and the keys, when it reads again.")
 	case ctx.Err() != nil && alive(out.Process):
-		rep.Success = false
-		rep.Error = endOf(ctx) + "; what was to be written was written"
+		rep.fail("%s; what was to be written was written", endOf(ctx))
 	case end && alive(out.Process):
-		rep.Success = false
-		rep.Error = "the input has ended, and the process has not, after " + wording.Duration(t.req.Wait)
+		rep.fail("the input has ended, and the process has not, after %s", wording.Duration(t.req.Wait))
 		if out.Process.Stdin == procmgr.StdinTerminal {
 			rep.Add("A program that had not drawn its prompt yet, or that reads single keys, does not see the end: try again, or type its own command to quit.")
 		}
@@ -183,7 +180,7 @@ func (t *inputCall) failed(ctx context.Context, out procmgr.InputOutput, err err
 		return res
 	case errors.Is(err, procmgr.ErrUnknown):
 		rep := unsure(t.id, "it is unknown whether it was written: %s", words(err))
-		rep.isError, rep.Unknown = true, true
+		rep.Unknown = true
 		rep.Add("Look with %s before you send it again.", k.names.output)
 		return rep
 	}
@@ -195,14 +192,11 @@ func (t *inputCall) failed(ctx context.Context, out procmgr.InputOutput, err err
 			if ctx.Err() != nil {
 				return k.undecided(ctx, "it is unknown what was written", t.id)
 			}
-			rep := unsure(t.id, "nothing was written: %s", words(err))
-			rep.isError = true
-			return rep
+			return unsure(t.id, "nothing was written: %s", words(err))
 		}
 		snapshot = found
 	}
 	rep := t.describe(context.WithoutCancel(ctx), procmgr.InputOutput{Output: snapshot, Written: out.Written})
-	rep.Success = false
 	wrote := "nothing was written"
 	if out.Written > 0 {
 		wrote = fmt.Sprintf("only %d of %d bytes of text were written", out.Written, len(t.req.Data))
@@ -211,7 +205,7 @@ func (t *inputCall) failed(ctx context.Context, out procmgr.InputOutput, err err
 	if ctx.Err() != nil {
 		why = endOf(ctx)
 	}
-	rep.Error = why + "; " + wrote
+	rep.fail("%s; %s", why, wrote)
 	return rep
 }
 

@@ -164,7 +164,8 @@ func TestDescriptionIsKept(t *testing.T) {
 	}
 }
 
-// One chat forgets, and the other does not.
+// Chats do not see each other's outputs, although they have one Set. One chat forgets, and
+// the other does not.
 func TestForgetAChat(t *testing.T) {
 	t.Parallel()
 	for forgotten, whole := range map[string][]string{"a": {"a"}, "c": nil, "": {"a", "b"}} {

@@ -243,31 +243,3 @@ func TestWithheldOnlyWhereNamed(t *testing.T) {
 	require.EqualValues(t, 3, got["exit_code"])
 	require.Equal(t, "DEPLOY_TOKEN is set on the host, but its environment policy keeps it from commands, as it does with secrets; if the command needs it, the user can allow it.", got["note"])
 }
-
-// If a configured directory has gone, nothing runs, and the model is told why.
-func TestWorkDirOfLocal(t *testing.T) {
-	own, home := t.TempDir(), t.TempDir()
-	gone := filepath.Join(own, "gone")
-	t.Chdir(own)
-	t.Setenv("HOME", home)
-	require.NoError(t, os.Mkdir(gone, 0o700))
-	manager := newHost(t, &proclocal.Options{WorkDir: gone})
-	require.NoError(t, os.Remove(gone))
-	set := newSet(toolset.Static(manager.Chat("a")), nil)
-	pwd := func(workdir string) map[string]any {
-		return contents(t, set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(arguments(t, "command", "pwd -P", "workdir", workdir))}))
-	}
-	require.Equal(t, "nothing was started: the configured directory cannot be used (no such directory: "+gone+"); name another one, or have the host's WorkDir corrected", pwd("")["error"])
-	require.NoError(t, os.Mkdir(gone, 0o700))
-	first := pwd("")
-	require.Equal(t, gone+"\n", first["output"])
-	require.Equal(t, gone, first["workdir"])
-	require.NotContains(t, pwd(""), "workdir")
-	there := pwd("~")
-	require.Equal(t, home+"\n", there["output"])
-	require.Equal(t, home, there["workdir"])
-	require.NotContains(t, there, "note")
-	refused := pwd("~/gone")
-	require.Equal(t, "nothing was started: no such directory: "+filepath.Join(home, "gone")+"; name one that exists and can be entered", refused["error"])
-	require.Equal(t, gone, pwd("")["workdir"])
-}

@@ -69,14 +69,12 @@ func (k *kit) readOutput(ctx context.Context, c Call, m procmgr.Manager, args ou
 		snapshot, serr := k.snapshot(ctx, m, id, req.From)
 		if serr != nil {
 			rep := unsure(id, "reading failed: %s", words(err))
-			rep.isError = true
 			rep.Add("The process may live. Try again, and tell the user if that fails too.")
 			return rep
 		}
 		rep := k.read(m, snapshot, req.From, "")
 		if alive(snapshot.Process) {
-			rep.Success = false
-			rep.Error = "waiting failed: " + words(err)
+			rep.fail("waiting failed: %s", words(err))
 			rep.Add("This is the output so far. Read again to wait on.")
 		}
 		return rep
@@ -104,8 +102,7 @@ func (k *kit) readOutput(ctx context.Context, c Call, m procmgr.Manager, args ou
 func (k *kit) leftAlone(ctx context.Context, out procmgr.Output, from int64) report {
 	id := out.Process.ID
 	rep := k.describeFrom(out, from)
-	rep.Success = false
-	rep.Error = endOf(ctx) + "; process " + id + " was left alone"
+	rep.fail("%s; process %s was left alone", endOf(ctx), id)
 	rep.NextOffset = &out.Next
 	if alive(out.Process) && !stopped(ctx) {
 		rep.Add(`Use %s {"process_id":%q,"since":%d} to wait on.`, k.names.output, id, out.Next)

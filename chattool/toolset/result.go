@@ -145,6 +145,11 @@ func (r *report) Add(format string, args ...any) {
 	}
 }
 
+// fail notes what went wrong.
+func (r *report) fail(format string, args ...any) {
+	r.Success, r.Error = false, fmt.Sprintf(format, args...)
+}
+
 // alive reports whether any part of a process lives, or may live. An empty
 // state means that the manager could not tell.
 func alive(p procmgr.Process) bool {
@@ -239,11 +244,11 @@ func refuse(format string, args ...any) report {
 	return r
 }
 
-// unsure returns the result of a call after which a process may live that could not be
-// read. id is its ID.
+// unsure returns the result of a call that the tool could not carry out, and after which a
+// process may live that could not be read. id is its ID.
 func unsure(id, format string, args ...any) report {
-	var r report
-	r.ProcessID, r.Error = id, fmt.Sprintf(format, args...)
+	r := refuse(format, args...)
+	r.ProcessID = id
 	return r
 }
 
@@ -256,8 +261,7 @@ func (k *kit) canceled(ctx context.Context, did string, out *procmgr.Output, id 
 	if out != nil && out.Process.ID != "" {
 		r = k.describe(*out)
 	}
-	r.Success = false
-	r.Error = endOf(ctx) + "; " + did
+	r.fail("%s; %s", endOf(ctx), did)
 	return r
 }
 
@@ -284,7 +288,6 @@ func endOf(ctx context.Context) string {
 // process that the call may have started, or "".
 func (k *kit) panicked(p any, started string) report {
 	r := unsure(started, "the tool failed unexpectedly: %s", wording.Clip(fmt.Sprint(p), wording.MaxWords))
-	r.isError = true
 	if started != "" {
 		r.Unknown = true
 		r.Add("The command may have started as process %s: check with %s before running it again.", started, k.names.output)

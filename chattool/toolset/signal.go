@@ -41,14 +41,11 @@ func (k *kit) signal(ctx context.Context, c Call, t *notices.Turn) report {
 	default:
 		out, oerr := k.snapshot(ctx, m, id, atEnd)
 		if oerr != nil {
-			rep := unsure(id, "the signal could not be sent, or did not do all that it should: %s", words(err))
-			rep.isError = true
-			return rep
+			return unsure(id, "the signal could not be sent, or did not do all that it should: %s", words(err))
 		}
 		rep := k.afterSignal(out)
 		if alive(out.Process) {
-			rep.Success = false
-			rep.Error = words(err)
+			rep.fail("%s", words(err))
 			rep.Add(`Part of the process may still run; look with %s {"process_id":%q,"wait_timeout":"0s"}.`, k.names.output, id)
 		} else if out.Process.MayLiveOn {
 			rep.Add("Process %s has ended, but a daemon that it started may run unseen: look for it with ps.", id)
@@ -75,8 +72,7 @@ func (k *kit) signal(ctx context.Context, c Call, t *notices.Turn) report {
 	case sig == procmgr.Interrupt:
 		rep.Add("The signal was sent, and the process still runs: it may be cleaning up, or ignore the signal. Use terminate if it should end.")
 	default:
-		rep.Success = false
-		rep.Error = "the signal was sent, and something of the process still runs"
+		rep.fail("the signal was sent, and something of the process still runs")
 	}
 	return rep
 }

@@ -157,10 +157,9 @@ func (r *run) signal(ctx context.Context, sig procmgr.Signal, limit time.Duratio
 // promote reports that a foreground command runs on although its timeout is over:
 // from now on it is a background process.
 func (r *run) promote(rep *report, out procmgr.Output) {
-	rep.Success = false
-	rep.Error = "still running after " + wording.Duration(r.req.Wait) + ", the timeout; nothing was killed"
+	rep.fail("still running after %s, the timeout; nothing was killed", wording.Duration(r.req.Wait))
 	if r.overdrawn {
-		rep.Error = "still running when the call ran out of time; nothing was killed"
+		rep.fail("still running when the call ran out of time; nothing was killed")
 	}
 	next := max(2*min(r.req.Wait, noLimit/2), time.Minute)
 	rep.Add(`Do not run the command again. Use %s {"process_id":%q,"since":%d,"wait_timeout":%q} to wait on, %s to end it.`,
@@ -185,7 +184,7 @@ func (r *run) overdue(ctx context.Context, out procmgr.Output, err error) report
 		return r.kit.canceled(ctx, "nothing was started", nil, "")
 	}
 	rep := unsure(r.req.ID, "the call ran out of time before it was known whether the command has started")
-	rep.Unknown = true
+	rep.isError, rep.Unknown = false, true // a deadline is no failure of the tool
 	rep.Add(`It may run, or be about to start, as process %s. Do not run it again before %s {"process_id":%q} has said twice that there is no such process.`,
 		r.req.ID, r.kit.names.output, r.req.ID)
 	return rep
