@@ -22,8 +22,6 @@ const (
 	// maxNotes is how many notes on its command a result has. A model would not
 	// read more.
 	maxNotes = 2
-	// maxAdvised is the longest command that is parsed for a note, in bytes.
-	maxAdvised = 16 << 10
 	// maxNames is how many withheld variables are named.
 	maxNames = 5
 )
@@ -74,14 +72,6 @@ func (r Result) failed() bool {
 	return p.ExitCode != nil && *p.ExitCode != 0 || p.ExitCode == nil && !r.alive()
 }
 
-// tree returns the command's syntax, or nil if it is not known.
-func (r Result) tree() *script.Tree {
-	if len(r.Command.Text) > maxAdvised {
-		return nil
-	}
-	return r.Command.Tree()
-}
-
 // code returns the exit code, if the shell itself ended with it.
 func (r Result) code() (code int, ok bool) {
 	p := r.Output.Process
@@ -124,7 +114,7 @@ const curlCut = 23
 // its pipe.
 func cutWrite(r Result) string {
 	code, _ := r.code()
-	tree := r.tree()
+	tree := r.Command.Tree()
 	if tree == nil || code != curlCut && !containsAny(r.Output.Text, "Resource temporarily unavailable", "could not complete without blocking") {
 		return ""
 	}
@@ -191,7 +181,7 @@ func (r Result) onWindows() bool {
 // prepares says that a cd or an export on its own changes nothing.
 func prepares(r Result) string {
 	code, ok := r.code()
-	tree := r.tree()
+	tree := r.Command.Tree()
 	if !ok || code != 0 || r.Reading || r.Background || tree == nil {
 		return ""
 	}

@@ -12,9 +12,6 @@ import (
 	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
 )
 
-// maxPrinting is the longest command that PrintsFiles and printsFiles look at, in bytes.
-const maxPrinting = 4 << 10
-
 // printers are the programs that print files, and the options with which they do
 // nothing else, such as follow a file, edit it, or show invisible characters.
 var printers = map[string]*regexp.Regexp{
@@ -43,7 +40,7 @@ type printCommand struct {
 // printsFiles names the tool that reads files, if a command only prints files.
 func printsFiles(r Result) string {
 	code, ok := r.code()
-	if r.Tools.ReadFile == "" || r.Reading || r.Background || r.alive() || !ok || code != 0 || len(r.Command.Text) > maxPrinting {
+	if r.Tools.ReadFile == "" || r.Reading || r.Background || r.alive() || !ok || code != 0 {
 		return ""
 	}
 	var all []printCommand
@@ -180,9 +177,6 @@ func inKernel(path string) bool {
 // PrintsFiles reports whether a command has nothing but programs that print files, in
 // a pipeline or not. It doesn't matter which files, or how much of them.
 func PrintsFiles(command *script.Source) bool {
-	if len(command.Text) > maxPrinting {
-		return false
-	}
 	tree := command.Tree()
 	if tree == nil {
 		return false

@@ -47,7 +47,7 @@ func TestDumpsFiles(t *testing.T) {
 			}
 		})
 	}
-	require.Empty(t, noteOn("cat "+strings.Repeat("f", 17<<10), 0, ""))
+	require.Empty(t, noteOn("cat "+strings.Repeat("f", 64<<10), 0, ""))
 }
 
 func TestDumpNote(t *testing.T) {

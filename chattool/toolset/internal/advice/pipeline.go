@@ -46,7 +46,7 @@ const maxQuoted = 40
 // have been set from outside the shell. The note is true then too.
 func pipeline(r Result) string {
 	code, ok := r.code()
-	tree := r.tree()
+	tree := r.Command.Tree()
 	if !ok || code > 1 || tree == nil || !strings.Contains(r.Command.Text, "|") {
 		return ""
 	}

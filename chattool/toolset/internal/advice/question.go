@@ -47,7 +47,7 @@ func question(r Result) string {
 	case strings.Contains(text, "? ") && passedOver.MatchString(r.Output.Text) && !r.onlyPrints():
 		note = "The output has a question that was left unanswered" + unanswerable + answer
 	}
-	if note != "" && containsAny(r.Command.Text, "|", "<") && hasInput(r.tree()) {
+	if note != "" && containsAny(r.Command.Text, "|", "<") && hasInput(r.Command.Tree()) {
 		return ""
 	}
 	return note
@@ -130,7 +130,7 @@ func (r Result) asks() bool {
 
 // onlyPrints reports whether a command possibly does nothing but print.
 func (r Result) onlyPrints() bool {
-	tree := r.tree()
+	tree := r.Command.Tree()
 	return tree == nil || judgedIn(tree, tree.Stmts) == ""
 }
 
@@ -163,7 +163,7 @@ func hasInput(tree *script.Tree) bool {
 func unedited(r Result) string {
 	code, ok := r.code()
 	text := r.Command.Text
-	tree := r.tree()
+	tree := r.Command.Tree()
 	if !ok || code != 0 || tree == nil || r.Output.Process.Stdin == procmgr.StdinTerminal || !strings.Contains(text, "rebase") || containsAny(text, "EDITOR", "VISUAL", "editor") {
 		return ""
 	}
