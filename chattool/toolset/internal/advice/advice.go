@@ -198,15 +198,6 @@ func containsAny(s string, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(s, w) })
 }
 
-// literals returns the text of each word, or "" if the word is not literal.
-func literals(args []*syntax.Word) (words []string) {
-	for _, w := range args {
-		word, _ := script.Literal(w)
-		words = append(words, word)
-	}
-	return words
-}
-
 // Masked tells of the values that are masked in an output, so that a model takes the mask
 // neither for the text of a file nor for a mistake. It is "" if none is. A program can print
 // the words of a mask: that a value was masked is said beside the text.

@@ -170,7 +170,11 @@ func unedited(r Result) string {
 	found := false
 	script.Walk(tree.Stmts, func(node syntax.Node) bool {
 		if call, ok := node.(*syntax.CallExpr); ok && script.Calls(call, "git") {
-			words := literals(call.Args)
+			var words []string
+			for _, w := range call.Args {
+				word, _ := script.Literal(w)
+				words = append(words, word)
+			}
 			i := slices.Index(words, "rebase")
 			found = found || i > 0 && slices.ContainsFunc(words[i:], editsList.MatchString) && !slices.ContainsFunc(words[i:], editsNothing.MatchString)
 		}

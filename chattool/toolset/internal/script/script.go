@@ -169,28 +169,13 @@ func stillParts(parts []syntax.WordPart) bool {
 
 // StillWords reports whether Still holds for each of the words.
 func StillWords(words []*syntax.Word) bool {
-	for _, w := range words {
-		if !Still(w) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(words, func(w *syntax.Word) bool { return !Still(w) })
 }
 
 // StillAssigns reports whether Still holds for each assignment. Arrays count as
 // running something.
 func StillAssigns(assigns []*syntax.Assign) bool {
-	for _, a := range assigns {
-		if a.Array != nil || a.Index != nil || !Still(a.Value) {
-			return false
-		}
-	}
-	return true
-}
-
-// IsCd reports whether a command is cd, with words that run nothing.
-func IsCd(call *syntax.CallExpr) bool {
-	return len(call.Args) > 0 && call.Args[0].Lit() == "cd" && StillWords(call.Args) && StillAssigns(call.Assigns)
+	return !slices.ContainsFunc(assigns, func(a *syntax.Assign) bool { return a.Array != nil || a.Index != nil || !Still(a.Value) })
 }
 
 // Calls reports whether a command is a call of one of the names.
@@ -302,7 +287,7 @@ func Prepares(s *syntax.Stmt) bool {
 		return cmd.Variant.Value == "export" && StillAssigns(cmd.Args)
 	case *syntax.CallExpr:
 		// In sh, export is a command like any other.
-		return StillAssigns(cmd.Assigns) && (len(cmd.Args) == 0 || Calls(cmd, "export") && StillWords(cmd.Args)) || IsCd(cmd)
+		return StillAssigns(cmd.Assigns) && (len(cmd.Args) == 0 || Calls(cmd, "cd", "export") && StillWords(cmd.Args))
 	}
 	return false
 }
