@@ -58,7 +58,7 @@ func (k *kit) execute(ctx context.Context, c Call, t *notices.Turn) report {
 		run.req.Highlight = 0
 	}
 	if run.req.Notify = string(args.NotifyOn); run.req.Notify != "" {
-		if res, ok = k.watch(ctx, t, run.req.Notify); !ok {
+		if res, ok = run.watch(ctx); !ok {
 			return res
 		}
 	}

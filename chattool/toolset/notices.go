@@ -6,7 +6,6 @@ import (
 
 	"golang.org/x/xerrors"
 
-	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -42,23 +41,20 @@ func (k *kit) promise(ctx context.Context, t *notices.Turn, p procmgr.Process, n
 
 // watch makes sure that a match of notify_on will be found. If ok is false, the model
 // would not be told of a match, and the report says so.
-func (k *kit) watch(ctx context.Context, t *notices.Turn, pattern string) (rep report, ok bool) {
-	if err := checkPattern("notify_on", pattern); err != nil {
-		return refuse("%s: %s", k.names.execute, words(err)), false
+func (r *run) watch(ctx context.Context) (rep report, ok bool) {
+	if err := checkPattern("notify_on", r.req.Notify); err != nil {
+		return refuse("%s: %s", r.kit.names.execute, words(err)), false
 	}
-	const instead = "nothing was started: %s. Leave notify_on out, and wait with the wait_for of %s"
-	err := k.ledger.WatchFrom(ctx, t)
+	err := r.kit.ledger.WatchFrom(ctx, r.turn)
 	switch {
+	case err == nil:
+		return report{}, true
 	case errors.Is(err, errors.ErrUnsupported):
-		return refuse(instead, "the process manager cannot watch for notify_on", k.names.output), false
-	case never(err):
-		return denied("started", err), false
-	case err != nil && ctx.Err() != nil:
-		return k.canceled(ctx, "nothing was started", nil, ""), false
-	case err != nil:
-		return refuse("nothing was started: %s Nothing was run, so it is safe to make the call once more; tell the user if it fails again", wording.Sentence(words(err))), false
+		return refuse("nothing was started: the process manager cannot watch for notify_on. Leave notify_on out, and wait with the wait_for of %s", r.kit.names.output), false
+	case ctx.Err() != nil:
+		return r.kit.canceled(ctx, "nothing was started", nil, ""), false
 	}
-	return report{}, true
+	return r.refusal(err), false
 }
 
 // An Inbox tells a host what its model has not been told: which background
