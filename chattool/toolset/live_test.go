@@ -2,9 +2,11 @@ package toolset_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +15,8 @@ import (
 
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
+	"github.com/toolproc/toolproc/procmgr/proctest"
 )
 
 // A streamed is one call of OnOutput.
@@ -158,6 +162,147 @@ func TestOnOutputFailing(t *testing.T) {
 				require.Equal(t, tt.reads, reads)
 				require.NoError(t, set.Close())
 			})
+		})
+	}
+}
+
+// A waiter records the waits of its requests, and fails from a time on.
+type waiter struct {
+	procmgr.Manager
+	fails time.Time // zero for never
+	waits []time.Duration
+}
+
+func (w *waiter) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+	if w.waits = append(w.waits, req.Wait); !w.fails.IsZero() && time.Now().After(w.fails) {
+		return procmgr.Output{}, errors.New("no route")
+	}
+	return w.Manager.Output(ctx, id, req)
+}
+
+func TestOnWait(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		calls  []string // of execute, and then of process_output
+		panics bool
+		silent bool // there is no OnWait
+		gone   time.Duration
+		want   []time.Duration
+		waits  []time.Duration
+	}{
+		{name: "to the end", calls: []string{`{"command":"work","timeout":"1m"}`},
+			want: []time.Duration{10, 20, 30}, waits: []time.Duration{10, 10, 10, 10}},
+		{name: "to a timeout", calls: []string{`{"command":"work","timeout":"25s"}`},
+			want: []time.Duration{10, 20}, waits: []time.Duration{10, 10, 5}},
+		{name: "a read", calls: []string{`{"command":"work","timeout":"1s"}`, `{"process_id":"p1","wait_timeout":"1m"}`},
+			want: []time.Duration{10, 20, 30}, waits: []time.Duration{1, 10, 10, 10, 10}},
+		{name: "a match", calls: []string{`{"command":"work","timeout":"1s"}`, `{"process_id":"p1","wait_for":"half","wait_timeout":"1m"}`},
+			want: []time.Duration{10}, waits: []time.Duration{1, 10, 10}},
+		{name: "in pieces only with it", calls: []string{`{"command":"work","timeout":"1s"}`, `{"process_id":"p1","wait_timeout":"1m"}`},
+			silent: true, waits: []time.Duration{60}},
+		{name: "a panic", calls: []string{`{"command":"work","timeout":"1m"}`}, panics: true,
+			want: []time.Duration{10, 20, 30}, waits: []time.Duration{10, 10, 10, 10}},
+		{name: "not once the machine is gone", calls: []string{`{"command":"work","timeout":"1m"}`}, gone: 5 * time.Second,
+			want: []time.Duration{10}, waits: []time.Duration{10, 10, 0}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				host := proctest.NewScript()
+				defer func() { require.NoError(t, host.Close()) }()
+				host.On("work", func(c *proctest.Command) int {
+					c.Sleep(18 * time.Second)
+					_, _ = c.Write([]byte("half\n"))
+					c.Sleep(17 * time.Second)
+					return 0
+				})
+				m := &waiter{Manager: host.Chat("a")}
+				if tt.gone > 0 {
+					m.fails = time.Now().Add(tt.gone)
+				}
+				var got []time.Duration
+				opts := fixed()
+				if !tt.silent {
+					opts.OnWait = func(_ context.Context, _ toolset.Call, p procmgr.Process, waited time.Duration) {
+						require.Equal(t, "p1", p.ID)
+						require.Equal(t, procmgr.Running, p.State)
+						got = append(got, waited/time.Second)
+						if tt.panics {
+							panic("ouch")
+						}
+					}
+				}
+				set := newSet(toolset.Static(m), opts)
+				for i, arguments := range tt.calls {
+					set.Call(t.Context(), toolset.Call{Name: []string{"execute", "process_output"}[i], Arguments: []byte(arguments)})
+				}
+				for i := range m.waits {
+					m.waits[i] /= time.Second
+				}
+				require.Equal(t, tt.want, got)
+				require.Equal(t, tt.waits, m.waits)
+			})
+		})
+	}
+}
+
+// A late manager starts nothing before a follower has been told that there is no such
+// process.
+type late struct {
+	procmgr.Manager
+	asked chan struct{}
+	once  sync.Once
+}
+
+func (m *late) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+	<-m.asked
+	return m.Manager.Start(ctx, req)
+}
+
+func (m *late) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+	out, err := m.Manager.Output(ctx, id, req)
+	if errors.Is(err, procmgr.ErrNotFound) {
+		m.once.Do(func() { close(m.asked) })
+	}
+	return out, err
+}
+
+// A user interface that follows an ID of its own shows all output, however late the
+// start, and ends with its ctx if the start is refused.
+func TestFollowBeforeTheStart(t *testing.T) {
+	host := newHost(t, &proclocal.Options{})
+	for name, tt := range map[string]struct {
+		arguments string
+		text      string
+		err       error
+	}{
+		"started": {`{"command":"echo first; echo second"}`, "first\nsecond\n", nil},
+		"refused": {`{"command":"echo first","workdir":"/no/such/directory"}`, "", context.Canceled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := &late{Manager: host.Chat("a"), asked: make(chan struct{})}
+			var text string
+			var failed error
+			var following sync.WaitGroup
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			set := newSet(toolset.Static(m), &toolset.Options{ProcessID: func(_ context.Context, c toolset.Call) string {
+				id := c.ID
+				following.Go(func() {
+					for chunk, err := range procmgr.Follow(ctx, m, id, &procmgr.FollowOptions{Await: true}) {
+						text, failed = text+chunk.Text, err
+					}
+				})
+				return id
+			}})
+			set.Call(t.Context(), toolset.Call{ID: name, Name: "execute", Arguments: json.RawMessage(tt.arguments)})
+			if tt.err != nil {
+				cancel()
+			}
+			following.Wait()
+			require.Equal(t, tt.text, text)
+			require.ErrorIs(t, failed, tt.err)
 		})
 	}
 }
