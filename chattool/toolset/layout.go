@@ -76,10 +76,11 @@ func (w writer) listBytes() int { return min(w.limit(), defaultTokens*tokenBytes
 // byDefault says in a description how many tokens a result has by default.
 func (w writer) byDefault() string {
 	b, _ := w.allow(0)
-	if tokens := b.bytes / tokenBytes; tokens < 1000 || tokens%1000 != 0 {
-		return strconv.Itoa(tokens)
+	tokens := b.bytes / tokenBytes
+	if tokens%1000 == 0 {
+		return strconv.Itoa(tokens/1000) + "k"
 	}
-	return strconv.Itoa(b.bytes/tokenBytes/1000) + "k"
+	return strconv.Itoa(tokens)
 }
 
 // ask returns how much output to ask a manager for, and how much of that for

@@ -37,8 +37,8 @@ type kit struct {
 	inFlight sync.Map // of *inFlight
 }
 
-// A tool is one tool of a Set. Its description is to be filled in, as are the ones of its
-// arguments, which are those of a struct.
+// A tool is one tool of a Set. args is a struct of its arguments; fill completes its
+// description and theirs.
 type tool struct {
 	name, description string
 	args              any
