@@ -3,7 +3,6 @@ package toolset
 import (
 	"context"
 	"math"
-	"slices"
 
 	"github.com/toolproc/toolproc/chattool/arguments"
 	"github.com/toolproc/toolproc/chattool/internal/wording"
@@ -74,10 +73,7 @@ func (k *kit) showList(found procmgr.ListPage, from arguments.Offset) report {
 	}
 	limit := k.page.listBytes()
 	for most := maxListedCommand; ; most = max(most/2, minListedCommand) {
-		r.Processes = slices.Clone(rest)
-		if r.Processes == nil {
-			r.Processes = []procmgr.Process{}
-		}
+		r.Processes = append([]procmgr.Process{}, rest...) // not nil, which is of the other tools
 		for i, p := range r.Processes {
 			r.Processes[i].Command = wording.Clip(p.Command, most)
 		}
