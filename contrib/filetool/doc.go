@@ -21,8 +21,8 @@
 //
 // A write keeps the byte order mark and the line ends of the file that it replaces.
 //
-// A write or an edit is done once, also if its answer is lost on the way: each call
-// has a key of its own.
+// A write or an edit is done once at most. If its answer is lost on the way, the model has
+// to read the file before it goes on.
 //
 // # Results
 //

@@ -12,7 +12,6 @@ import (
 
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/contrib/filetool/procfile"
-	"github.com/toolproc/toolproc/procmgr"
 )
 
 // mostNamed is how many lines a note names.
@@ -144,7 +143,7 @@ func (s *Set) write(ctx context.Context, c toolset.Call) report {
 	default:
 		version = known.Version
 	}
-	res, err := s.files.Write(ctx, procfile.WriteRequest{Key: procmgr.NewID(), Path: path, Content: string(args.Content), Version: version})
+	res, err := s.files.Write(ctx, procfile.WriteRequest{Path: path, Content: string(args.Content), Version: version})
 	switch {
 	case errors.Is(err, procfile.ErrChanged) && version == procfile.Absent:
 		return refuse("nothing was written: %s, and you have not read it; read it with %s first, or set overwrite to replace it unseen", clip(procfile.Reason(err)), s.names.read)
@@ -190,7 +189,7 @@ func (s *Set) edit(ctx context.Context, c toolset.Call) report {
 	if rep, ok := s.begin(ctx, c, s.names.edit, editExample, &args); !ok {
 		return rep
 	}
-	req := procfile.EditRequest{Key: procmgr.NewID()}
+	var req procfile.EditRequest
 	var paths []string
 	for _, f := range args.Files {
 		file := procfile.FileEdit{Path: string(f.Path)}

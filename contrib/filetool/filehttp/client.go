@@ -3,7 +3,6 @@ package filehttp
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
@@ -13,7 +12,6 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
-	"os/exec"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -26,16 +24,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-const (
-	// defaultRetry is the default of ClientOptions.Retry.
-	defaultRetry = 10 * time.Second
-	// firstPause is the pause after the first failure. Each later one is twice as long, up
-	// to lastPause.
-	firstPause = 50 * time.Millisecond
-	lastPause  = 2 * time.Second
-	// maxAnswer is the limit of an answer in bytes.
-	maxAnswer = 64 << 20
-)
+// maxAnswer is the limit of an answer in bytes.
+const maxAnswer = 64 << 20
 
 // ClientOptions configures [NewClient]. The zero value of every field is its default.
 type ClientOptions struct {
@@ -48,9 +38,6 @@ type ClientOptions struct {
 	Dial func(ctx context.Context) (net.Conn, error)
 	// Transport carries the requests in place of the client's own.
 	Transport http.RoundTripper
-	// Retry is how long a call repeats its request while it gets no answer: 10 s by
-	// default; a negative number is no retry.
-	Retry time.Duration
 }
 
 // Client is the [procfile.Files] of a handler. It is safe for concurrent use. Errors match
@@ -62,8 +49,6 @@ type Client struct {
 	token     string
 	transport http.RoundTripper
 	own       *http.Transport // the same; nil if ClientOptions gave it
-	retry     time.Duration
-	instance  atomic.Pointer[string] // of the handler that has answered last; nil: not known yet
 }
 
 var _ procfile.Files = (*Client)(nil)
@@ -76,10 +61,7 @@ func NewClient(target string, opts *ClientOptions) (*Client, error) {
 	if opts != nil {
 		o = *opts
 	}
-	c := &Client{token: o.Token, transport: o.Transport, retry: o.Retry}
-	if c.retry == 0 {
-		c.retry = defaultRetry
-	}
+	c := &Client{token: o.Token, transport: o.Transport}
 	dial := o.Dial
 	u, err := url.Parse(target)
 	switch {
@@ -127,156 +109,94 @@ func (c *Client) Close() error {
 
 // Read implements [procfile.Files].
 func (c *Client) Read(ctx context.Context, req procfile.ReadRequest) (res procfile.ReadResult, err error) {
-	err = c.call(ctx, pathRead, req, &res, false, req.Path)
+	_, err = c.call(ctx, pathRead, req, &res, req.Path)
 	return res, callerr.In("filehttp", "read", req.Path, err)
 }
 
-// Write implements [procfile.Files]. If the answer is lost, the client asks again with the
-// same key, so that nothing is written twice. If no answer comes at all, or the server was
-// restarted since, the error is [procmgr.ErrUnknown].
+// Write implements [procfile.Files]. If its answer is lost, the error is
+// [procmgr.ErrUnknown].
 func (c *Client) Write(ctx context.Context, req procfile.WriteRequest) (res procfile.WriteResult, err error) {
-	if req.Key == "" {
-		req.Key = rand.Text()
-	}
-	err = c.call(ctx, pathWrite, req, &res, true, req.Path, req.Content, req.Version, req.Key)
+	err = c.write(ctx, pathWrite, req, &res, req.Path, req.Content, req.Version)
 	return res, callerr.In("filehttp", "write", req.Path, err)
 }
 
 // Edit implements [procfile.Files] in the same way as Write.
 func (c *Client) Edit(ctx context.Context, req procfile.EditRequest) (res procfile.EditResult, err error) {
-	if req.Key == "" {
-		req.Key = rand.Text()
-	}
-	texts := []string{req.Key}
+	var texts []string
 	for _, f := range req.Files {
 		texts = append(texts, f.Path, f.Version)
 		for _, e := range f.Edits {
 			texts = append(texts, e.Search, e.Replace)
 		}
 	}
-	err = c.call(ctx, pathEdit, req, &res, true, texts...)
+	err = c.write(ctx, pathEdit, req, &res, texts...)
 	return res, callerr.In("filehttp", "edit", "", err)
 }
 
-// call sends a request until it is answered. texts are those in it, which JSON must not
-// change.
-func (c *Client) call(ctx context.Context, path string, req, into any, writes bool, texts ...string) error {
-	for _, text := range texts {
-		if !utf8.ValidString(text) {
-			return xerrors.Errorf("the request is not UTF-8, which this connection cannot carry: %w", procmgr.ErrInvalid)
-		}
-	}
-	body, err := json.Marshal(req)
-	if err != nil {
-		return err
-	}
-	meant := ""
-	if writes { // a handler that is started later does not know the key
-		if c.instance.Load() == nil {
-			if _, err := c.repeat(ctx, http.MethodGet, pathRead, nil, nil, ""); err != nil {
-				return err
-			}
-		}
-		meant = *c.instance.Load()
-	}
-	lost, err := c.repeat(ctx, http.MethodPost, path, body, into, meant)
-	if lost && writes {
+func (c *Client) write(ctx context.Context, path string, req, into any, texts ...string) error {
+	lost, err := c.call(ctx, path, req, into, texts...)
+	if lost {
 		return xerrors.Errorf("it may have been written: %v: %w", err, procmgr.ErrUnknown)
 	}
 	return err
 }
 
-// A lostError is an attempt that got no answer of a handler.
-type lostError struct {
-	cause error
-	sent  bool // a handler may have got it
-	final bool // a repeat would fail in the same way
-}
-
-func (e *lostError) Error() string { return e.cause.Error() }
-func (e *lostError) Unwrap() error { return e.cause }
-
-// repeat sends a request until it is answered. lost reports that it was not, and that a
-// handler may have got it all the same. From the attempt on that this is true of, the
-// request is meant for one instance.
-func (c *Client) repeat(ctx context.Context, method, path string, body []byte, into any, meant string) (lost bool, err error) {
-	instance := ""
-	for pause, giveUp := firstPause, (time.Time{}); ; pause = min(2*pause, lastPause) {
-		err := c.attempt(ctx, method, path, body, into, instance)
-		failed, ok := errors.AsType[*lostError](err)
-		if !ok {
-			return false, err
-		}
-		if failed.sent {
-			lost, instance = true, meant
-		}
-		if giveUp.IsZero() {
-			giveUp = time.Now().Add(c.retry)
-		}
-		if failed.final || c.retry < 0 || time.Now().Add(pause).After(giveUp) {
-			return lost, err
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return lost, ctx.Err()
+// call sends a request. texts are those in it, which JSON must not change. lost reports
+// that a handler may have got the request, and that its answer is not known.
+func (c *Client) call(ctx context.Context, path string, req, into any, texts ...string) (lost bool, err error) {
+	for _, text := range texts {
+		if !utf8.ValidString(text) {
+			return false, xerrors.Errorf("the request is not UTF-8, which this connection cannot carry: %w", procmgr.ErrInvalid)
 		}
 	}
-}
-
-// attempt sends a request once.
-func (c *Client) attempt(ctx context.Context, method, path string, body []byte, into any, meant string) error {
+	body, err := json.Marshal(req)
+	if err != nil {
+		return false, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, callTime+transferTime)
 	defer cancel()
 	var sent atomic.Bool
 	sent.Store(c.own == nil) // another transport may not tell
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent.Store(true) }})
-	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+path, bytes.NewReader(body))
 	if err != nil {
-		return xerrors.Errorf("the request cannot be made: %w", procmgr.ErrInvalid)
+		return false, xerrors.Errorf("the request cannot be made: %w", procmgr.ErrInvalid)
 	}
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
+	r.Header.Set("Content-Type", "application/json")
 	if c.token != "" {
-		req.Header.Set("Authorization", "Bearer "+c.token)
+		r.Header.Set("Authorization", "Bearer "+c.token)
 	}
-	if meant != "" {
-		req.Header.Set(headerInstance, meant)
+	if path == pathRead {
+		r.Header["Idempotency-Key"] = nil // net/http then repeats it if an idle connection turns out to be closed
 	}
-	res, err := c.transport.RoundTrip(req)
+	res, err := c.transport.RoundTrip(r)
 	if err != nil {
-		_, final := errors.AsType[*tls.CertificateVerificationError](err)
-		return &lostError{xerrors.Errorf("the server cannot be reached: %w", err), sent.Load(), final || errors.Is(err, exec.ErrNotFound)}
+		return sent.Load(), xerrors.Errorf("the server cannot be reached: %w", err)
 	}
 	defer res.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
-	if err != nil {
-		return &lostError{xerrors.Errorf("the answer was cut: %w", err), true, false}
-	}
-	instance := res.Header.Get(headerInstance)
-	switch status := fmt.Sprint(res.StatusCode, " ", http.StatusText(res.StatusCode)); {
-	case instance != "":
-	case res.StatusCode >= 500 || res.StatusCode == http.StatusTooManyRequests:
-		return &lostError{xerrors.Errorf("something in between answered %s", status), true, false}
-	default:
-		return &lostError{xerrors.Errorf("%s answered %s, and serves no files; is the URL right: %w", c.base, status, errors.ErrUnsupported), false, true}
-	}
-	c.instance.Store(&instance)
-	if res.StatusCode == http.StatusNoContent {
-		return nil
-	}
-	if res.StatusCode != http.StatusOK {
-		var f failure
-		if err := json.Unmarshal(data, &f); err != nil {
-			return &lostError{xerrors.Errorf("the answer cannot be read: %w", err), true, false}
+	if res.Header.Get(headerFiles) == "" {
+		status := fmt.Sprint(res.StatusCode, " ", http.StatusText(res.StatusCode))
+		if res.StatusCode >= http.StatusInternalServerError || res.StatusCode == http.StatusTooManyRequests {
+			return true, xerrors.Errorf("something in between answered %s", status)
 		}
-		return f.err()
+		return false, xerrors.Errorf("%s answered %s, and serves no files; is the URL right: %w", c.base, status, errors.ErrUnsupported)
 	}
-	if err := json.Unmarshal(data, into); err != nil {
-		return &lostError{xerrors.Errorf("the answer cannot be read: %w", err), true, false}
+	var f failure
+	failed := res.StatusCode != http.StatusOK
+	if failed {
+		into = &f
 	}
-	return nil
+	data, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer)) // to its end, or the connection isn't used again
+	if err == nil {
+		err = json.Unmarshal(data, into)
+	}
+	if err != nil {
+		return true, xerrors.Errorf("the answer cannot be read: %w", err)
+	}
+	if failed {
+		err = f.err()
+	}
+	return false, err
 }
 
 // err returns the error that a failure stands for.

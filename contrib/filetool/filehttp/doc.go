@@ -5,18 +5,15 @@
 //	POST /read    procfile.ReadRequest   → procfile.ReadResult
 //	POST /write   procfile.WriteRequest  → procfile.WriteResult
 //	POST /edit    procfile.EditRequest   → procfile.EditResult
-//	GET  /read    → 204, for the header Toolproc-Files
 //
-// Requests and answers are JSON. An answer other than 200 is {"code":"…","detail":"…"}:
-// the code stands for an error of package procfile or procmgr.
+// Requests and answers are JSON, and each answer has the header Toolproc-Files. An answer
+// other than 200 is {"code":"…","detail":"…"}: the code stands for an error of package
+// procfile or procmgr.
 //
-// # A write happens once
+// # Lost answers
 //
-// Each write has a key, and a repeated request with the same key gets the first answer.
-// Each answer has the header Toolproc-Files: an ID of the running handler. A request that
-// repeats an earlier attempt has that ID in the same header. A handler with another ID was
-// started since, doesn't know the key, and refuses: the client's error is then
-// procmgr.ErrUnknown.
+// A write is sent once. If its answer is lost, it may have been written, and the client's
+// error is procmgr.ErrUnknown: the caller reads the file to find out.
 package filehttp
 
 import (
@@ -33,11 +30,10 @@ const (
 	pathWrite = "/write"
 	pathEdit  = "/edit"
 
-	headerInstance = "Toolproc-Files"
+	headerFiles = "Toolproc-Files" // on each answer of a handler
 
 	codeUnauthorized = "unauthorized"
 	codeForbidden    = "forbidden"
-	codeRestarted    = "restarted"
 	codeInternal     = "internal"
 )
 
@@ -52,7 +48,6 @@ var codes = []struct {
 	{"closed", http.StatusServiceUnavailable, procmgr.ErrClosed},
 	{"refused", http.StatusForbidden, procmgr.ErrRefused},
 	{"limit", http.StatusTooManyRequests, procmgr.ErrLimit},
-	{"conflict", http.StatusConflict, procmgr.ErrConflict},
 	{"invalid", http.StatusBadRequest, procmgr.ErrInvalid},
 	{"unsupported", http.StatusNotImplemented, errors.ErrUnsupported},
 	{"changed", http.StatusConflict, procfile.ErrChanged},
@@ -64,7 +59,6 @@ var codes = []struct {
 
 	{codeUnauthorized, http.StatusUnauthorized, procmgr.ErrRefused},
 	{codeForbidden, http.StatusForbidden, procmgr.ErrRefused},
-	{codeRestarted, http.StatusConflict, procmgr.ErrUnknown},
 }
 
 // A failure is the body of every answer that is an error.

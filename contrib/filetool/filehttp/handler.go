@@ -2,13 +2,11 @@ package filehttp
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"io"
-	"math"
 	"mime"
 	"net"
 	"net/http"
@@ -23,8 +21,8 @@ import (
 )
 
 const (
-	// defaultMaxBody is the default of HandlerOptions.MaxBody.
-	defaultMaxBody = 8 << 20
+	// maxBody is the limit of a request's body in bytes.
+	maxBody = 8 << 20
 	// callTime is how long a call may take, because a long file is read to its end, and
 	// transferTime how long its request and its answer may take besides.
 	callTime     = time.Minute
@@ -46,17 +44,12 @@ type HandlerOptions struct {
 	// "localhost" and IP addresses. Any other Host is refused, because a web page can let
 	// its own name point to this machine.
 	Hosts []string
-	// MaxBody is the limit of a request's body in bytes: 8 MiB by default; a negative
-	// number is no limit.
-	MaxBody int64
 }
 
 // handler serves files. It is safe for concurrent use.
 type handler struct {
-	files    procfile.Files
-	opts     HandlerOptions
-	token    [sha256.Size]byte
-	instance string
+	opts  HandlerOptions
+	token [sha256.Size]byte
 }
 
 // NewHandler returns a handler that serves files to [Client]. It fails with
@@ -80,32 +73,22 @@ func NewHandler(files procfile.Files, opts *HandlerOptions) (http.Handler, error
 		return nil, xerrors.Errorf("filehttp: new handler: set one of Authorize, Token and Insecure: %w", procmgr.ErrInvalid)
 	case strings.ContainsFunc(o.Token, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return nil, xerrors.Errorf("filehttp: new handler: Token has a character that a header cannot carry, use printable ASCII without spaces: %w", procmgr.ErrInvalid)
-	case o.MaxBody == 0:
-		o.MaxBody = defaultMaxBody
-	case o.MaxBody < 0:
-		o.MaxBody = math.MaxInt64
 	}
-	h := &handler{files: files, opts: o, token: sha256.Sum256([]byte(o.Token)), instance: rand.Text()}
+	h := &handler{opts: o, token: sha256.Sum256([]byte(o.Token))}
 	mux := http.NewServeMux()
-	serve(mux, h, pathRead, false, files.Read)
-	serve(mux, h, pathWrite, true, files.Write)
-	serve(mux, h, pathEdit, true, files.Edit)
-	mux.HandleFunc("GET "+pathRead, func(w http.ResponseWriter, r *http.Request) {
-		if h.admit(w, r) {
-			w.WriteHeader(http.StatusNoContent)
-		}
-	})
+	serve(mux, h, pathRead, files.Read)
+	serve(mux, h, pathWrite, files.Write)
+	serve(mux, h, pathEdit, files.Edit)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set(headerInstance, h.instance)
+		w.Header().Set(headerFiles, "1")
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		mux.ServeHTTP(w, r)
 	}), nil
 }
 
-// serve adds an endpoint. A write that has begun goes on if its caller goes away, who asks
-// again then. If another handler may have got an earlier attempt, the write is refused.
-func serve[Req, Res any](mux *http.ServeMux, h *handler, path string, writes bool, do func(context.Context, Req) (Res, error)) {
+// serve adds an endpoint.
+func serve[Req, Res any](mux *http.ServeMux, h *handler, path string, do func(context.Context, Req) (Res, error)) {
 	mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
 		until := time.Now().Add(callTime + transferTime)
 		c := http.NewResponseController(w)
@@ -114,19 +97,11 @@ func serve[Req, Res any](mux *http.ServeMux, h *handler, path string, writes boo
 			return
 		}
 		var req Req
-		if err := h.decode(w, r, &req); err != nil {
+		if err := decode(w, r, &req); err != nil {
 			fail(w, err)
 			return
 		}
-		ctx := r.Context()
-		if writes {
-			if meant := r.Header.Get(headerInstance); meant != "" && meant != h.instance {
-				answer(w, http.StatusConflict, failure{codeRestarted, "the server was restarted after an earlier attempt, which may have written; this one has not"})
-				return
-			}
-			ctx = context.WithoutCancel(ctx)
-		}
-		ctx, cancel := context.WithTimeout(ctx, callTime)
+		ctx, cancel := context.WithTimeout(r.Context(), callTime)
 		defer cancel()
 		res, err := do(ctx, req)
 		if err != nil {
@@ -177,11 +152,11 @@ func (h *handler) authorized(r *http.Request) bool {
 }
 
 // decode reads the body of a request.
-func (h *handler) decode(w http.ResponseWriter, r *http.Request, into any) error {
+func decode(w http.ResponseWriter, r *http.Request, into any) error {
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
 		return xerrors.Errorf("the body must be application/json: %w", procmgr.ErrInvalid)
 	}
-	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, h.opts.MaxBody))
+	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
 	dec.DisallowUnknownFields()
 	err := dec.Decode(into)
 	if err == nil {
@@ -206,7 +181,7 @@ func fail(w http.ResponseWriter, err error) {
 	answer(w, http.StatusInternalServerError, failure{codeInternal, procfile.Reason(err)})
 }
 
-// answer writes a complete answer. If the caller has gone, it asks again.
+// answer writes a complete answer.
 func answer(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

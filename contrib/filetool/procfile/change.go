@@ -3,7 +3,6 @@ package procfile
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -52,21 +51,23 @@ type tempFile struct {
 	temp string   // "" once it is in its place
 }
 
-// begin waits for the turn. The caller ends the change.
-func (l *Local) begin(ctx context.Context) (*change, error) {
+// change waits for the turn, and makes a change: whole or not at all.
+func (l *Local) change(ctx context.Context, do func(*change) error) error {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return err
 	}
 	select {
 	case l.turn <- struct{}{}:
-		return &change{l: l, dirs: make(map[string]*folder)}, nil
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
+	c := &change{l: l, dirs: make(map[string]*folder)}
+	defer c.end()
+	return do(c)
 }
 
-// end removes what an unfinished change has left, and returns its error.
-func (c *change) end(err error) error {
+// end removes what an unfinished change has left.
+func (c *change) end() {
 	for _, s := range c.all {
 		if s.temp != "" {
 			_ = s.in.root.Remove(s.temp) // it is ours alone
@@ -82,7 +83,6 @@ func (c *change) end(err error) error {
 		_ = d.root.Close() // the same
 	}
 	<-c.l.turn
-	return err
 }
 
 // lock opens the directories of some places and locks them, always in the same order.
@@ -265,63 +265,4 @@ func (c *change) takeBack(placed []*tempFile, err error) error {
 		return xerrors.Errorf("%v, and %s could not be brought back: %w", err, strings.Join(failed, ", "), procmgr.ErrUnknown)
 	}
 	return err
-}
-
-// mostKeys is how many answers are remembered by their keys.
-const mostKeys = 1024
-
-// answers are the answers to requests with a key. The turn of the Local guards them.
-type answers struct {
-	all   map[string]keyedAnswer
-	order []string // oldest first
-}
-
-type keyedAnswer struct {
-	request string // what it answers, so that a key is for one request
-	res     []byte // as JSON, so that each caller may change its own
-	err     error
-}
-
-// once waits for the turn and makes a change, or returns the answer to the same request. The
-// answer to a request whose context ended before it did anything is not remembered.
-func once[T any](ctx context.Context, l *Local, key string, request any, do func(*change) (T, error)) (res T, err error) {
-	if len(key) > MaxKey || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return res, xerrors.Errorf("a key has up to %d printable ASCII characters: %w", MaxKey, procmgr.ErrInvalid)
-	}
-	c, err := l.begin(ctx)
-	if err != nil {
-		return res, err
-	}
-	defer func() { err = c.end(err) }()
-	if key == "" {
-		return do(c)
-	}
-	data, _ := json.Marshal(request) // it has strings and flags alone
-	is := versionOf(data)
-	if known, ok := l.answers.all[key]; ok {
-		if known.request != is {
-			return res, xerrors.Errorf("the key was used for another request: %w", procmgr.ErrConflict)
-		}
-		_ = json.Unmarshal(known.res, &res) // it was marshaled from a T
-		return res, known.err
-	}
-	defer func() {
-		if err == nil || ctx.Err() == nil {
-			data, _ := json.Marshal(res) // texts and numbers can always be written
-			l.answers.add(key, keyedAnswer{is, data, err})
-		}
-	}()
-	err = xerrors.Errorf("the write has panicked: %w", procmgr.ErrUnknown) // in case it does
-	return do(c)
-}
-
-func (a *answers) add(key string, answer keyedAnswer) {
-	if len(a.order) >= mostKeys {
-		delete(a.all, a.order[0])
-		a.order = a.order[1:]
-	}
-	if a.all == nil {
-		a.all = make(map[string]keyedAnswer)
-	}
-	a.all[key], a.order = answer, append(a.order, key)
 }

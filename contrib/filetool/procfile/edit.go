@@ -16,8 +16,11 @@ import (
 
 // Edit implements [Files]. If this program or the machine ends between the renames of
 // several files, some of them have their edits and others not.
-func (l *Local) Edit(ctx context.Context, req EditRequest) (EditResult, error) {
-	res, err := once(ctx, l, req.Key, req, func(c *change) (EditResult, error) { return c.edit(ctx, req) })
+func (l *Local) Edit(ctx context.Context, req EditRequest) (res EditResult, err error) {
+	err = l.change(ctx, func(c *change) error {
+		res, err = c.edit(ctx, req)
+		return err
+	})
 	return res, callerr.In("procfile", "edit", "", err)
 }
 

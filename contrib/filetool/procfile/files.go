@@ -33,8 +33,6 @@ const (
 	MaxLine = 1024
 	// MaxEdit is the size of the largest file that can be edited, in bytes.
 	MaxEdit = 16 << 20
-	// MaxKey is the longest key of a request, in bytes.
-	MaxKey = 64
 )
 
 // A ReadRequest asks for lines of a file.
@@ -142,10 +140,6 @@ const (
 
 // A WriteRequest has the new content of a file.
 type WriteRequest struct {
-	// Key makes the write happen once: a request with the Key of an earlier one
-	// gets the answer of that one, and writes nothing. It has up to MaxKey
-	// printable ASCII characters. "" is no key.
-	Key  string `json:"key,omitempty"`
 	Path string `json:"path"`
 	// Content is the whole text. If there is a file, its byte order mark
 	// stays; if all its lines end with \r\n and Content has none, so do they.
@@ -173,7 +167,6 @@ const Absent = "absent"
 
 // An EditRequest has edits of files. All of them are done, or none.
 type EditRequest struct {
-	Key   string     `json:"key,omitempty"` // as in a WriteRequest
 	Files []FileEdit `json:"files"`
 }
 

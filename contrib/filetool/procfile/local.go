@@ -48,9 +48,7 @@ type Local struct {
 	limits bool // write counts
 	rules  rules
 	redact secrets
-	turn   chan struct{} // held by the call that writes, which has answers
-
-	answers answers
+	turn   chan struct{} // held by the call that writes
 }
 
 var _ Files = (*Local)(nil)

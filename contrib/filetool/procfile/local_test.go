@@ -103,49 +103,6 @@ func TestEditOfNothing(t *testing.T) {
 	}
 }
 
-// A key is for one request, and does it once.
-func TestKey(t *testing.T) {
-	t.Parallel()
-	l, dir := newLocal(t)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "f"), []byte("a\n"), 0o600))
-	req := procfile.EditRequest{Key: "k", Files: []procfile.FileEdit{{Path: "f", Edits: []procfile.Edit{{Search: "a", Replace: "aa"}}}}}
-	first, err := l.Edit(t.Context(), req)
-	require.NoError(t, err)
-	again, err := l.Edit(t.Context(), req)
-	require.NoError(t, err)
-	require.Equal(t, first, again)
-	first.Files[0].Hunks[0].Lines[0].Text, again.Files[0].Hunks[0].Lines[0].Text = "x", "y" // they are the caller's
-	again, err = l.Edit(t.Context(), req)
-	require.NoError(t, err)
-	require.Equal(t, "aa", again.Files[0].Hunks[0].Lines[0].Text)
-	req.Files[0].Edits[0].Replace = "b"
-	_, err = l.Edit(t.Context(), req)
-	require.ErrorIs(t, err, procmgr.ErrConflict)
-	data, err := os.ReadFile(filepath.Join(dir, "f"))
-	require.NoError(t, err)
-	require.Equal(t, "aa\n", string(data))
-}
-
-// Callers at once with one key get one answer.
-func TestKeyAtOnce(t *testing.T) {
-	t.Parallel()
-	l, dir := newLocal(t)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "f"), []byte("a\n"), 0o600))
-	req := procfile.EditRequest{Key: "k", Files: []procfile.FileEdit{{Path: "f", Edits: []procfile.Edit{{Search: "a", Replace: "aa"}}}}}
-	var all sync.WaitGroup
-	errs := make([]error, 16)
-	for i := range errs {
-		all.Go(func() { _, errs[i] = l.Edit(t.Context(), req) })
-	}
-	all.Wait()
-	for _, err := range errs {
-		require.NoError(t, err)
-	}
-	data, err := os.ReadFile(filepath.Join(dir, "f"))
-	require.NoError(t, err)
-	require.Equal(t, "aa\n", string(data))
-}
-
 // Mode and link stay, and the file that the link leads to is written.
 func TestWriteKeeps(t *testing.T) {
 	t.Parallel()

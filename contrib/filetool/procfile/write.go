@@ -17,8 +17,11 @@ import (
 )
 
 // Write implements [Files].
-func (l *Local) Write(ctx context.Context, req WriteRequest) (WriteResult, error) {
-	res, err := once(ctx, l, req.Key, req, func(c *change) (WriteResult, error) { return c.write(ctx, req) })
+func (l *Local) Write(ctx context.Context, req WriteRequest) (res WriteResult, err error) {
+	err = l.change(ctx, func(c *change) error {
+		res, err = c.write(ctx, req)
+		return err
+	})
 	return res, callerr.In("procfile", "write", req.Path, err)
 }
 
