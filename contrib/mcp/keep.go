@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"os"
@@ -61,39 +60,4 @@ func (k persistentChat) Signal(ctx context.Context, id string, sig procmgr.Signa
 		return procmgr.ErrClosed
 	}
 	return k.Manager.Signal(ctx, id, sig)
-}
-
-// found returns the task of an earlier session, or nil: every process of the chat is
-// one. Its result is what process_output returns, since nothing else is left of its
-// call. It is unknown whether that session cancelled it. The goroutine that found
-// starts ends with the process or the program. asks says whether the client can ask its
-// user.
-func (s *server) found(ctx context.Context, c *chat, id string, asks bool) *task {
-	if !s.kept {
-		return nil
-	}
-	out, err := c.manager.Output(ctx, id, procmgr.OutputRequest{})
-	if err != nil {
-		return nil
-	}
-	c.mu.Lock()
-	if t := c.task(id); t != nil { // found by another request
-		c.mu.Unlock()
-		return t
-	}
-	t := &task{manager: c.manager, elicits: asks, id: id, ended: make(chan struct{})}
-	t.begin(out)
-	c.add(t)
-	c.mu.Unlock()
-	c.calls.Go(func() {
-		ctx, cancel := c.during(context.Background())
-		defer cancel()
-		_, _ = t.await(ctx, out, procmgr.OutputRequest{}) // process_output tells an error
-		arguments, _ := json.Marshal(map[string]any{"process_id": id, "wait_timeout": "0s"})
-		t.end(s.tools.Call(ctx, toolset.Call{ID: procmgr.NewID(), Name: "process_output", Arguments: arguments}))
-	})
-	if out.Process.State == procmgr.Exited {
-		<-t.ended // soon
-	}
-	return t
 }

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
@@ -24,7 +23,7 @@ func keptSession(t *testing.T, dir, keeper, by string) (c *client, end func()) {
 	t.Helper()
 	cmd := program(t, dir, "-keep", keeper, "-input")
 	stdin, stdout, stderr := piped(t, cmd)
-	c = connectTasks(t, &mcp.IOTransport{Reader: stdout, Writer: unclosed{stdin}}, announced())
+	c = connect(t, &mcp.IOTransport{Reader: stdout, Writer: unclosed{stdin}}, nil)
 	return c, func() {
 		switch by {
 		case "SIGKILL":
@@ -60,8 +59,9 @@ func newKeeper(t *testing.T) string {
 	return dir
 }
 
-// A task outlives its session, however that ends, and the next session has it.
-func TestTaskOutlivesTheServer(t *testing.T) {
+// Processes outlive their session, however that ends, and the next session has them with
+// their results. A call that waits is not canceled: its command goes on.
+func TestProcessesOutliveTheServer(t *testing.T) {
 	t.Parallel()
 	for _, by := range []string{"stdin", "SIGTERM", "SIGKILL"} {
 		t.Run(by, func(t *testing.T) {
@@ -69,50 +69,31 @@ func TestTaskOutlivesTheServer(t *testing.T) {
 			dir, keeper := t.TempDir(), newKeeper(t)
 			c, end := keptSession(t, dir, keeper, by)
 			require.Contains(t, c.InitializeResult().Instructions, "All processes outlive the session")
-			runs := c.start(t, untilGo("pwd; echo out; exit 3"))
-			ends := c.start(t, args{"command": "until [ -e second ]; do sleep 0.01; done; echo second"})
-			asks := c.start(t, args{"command": "until [ -e second ]; do sleep 0.01; done; read -r x; echo \"got $x\"", "stdin": "open"})
-			canceled := c.start(t, args{"command": "exec sleep 1000"})
-			// A call that was not cancelled: its command goes on.
+			started, isError := c.call(t, "execute", args{
+				"command": `pwd; read -r x; echo "got $x"; exit 3`, "stdin": "open", "run_in_background": true,
+			})
+			require.False(t, isError)
 			go func() { // ends with the session
-				_, _ = c.CallTool(t.Context(), &mcp.CallToolParams{Name: "execute", Arguments: args{"command": "echo $$ > f && mv f called; exec sleep 1000", "timeout": "900ms"}})
+				_, _ = c.CallTool(t.Context(), &mcp.CallToolParams{Name: "execute", Arguments: args{"command": "echo $$ > f && mv f called; exec sleep 1000", "timeout": "1h"}})
 			}()
 			called := pid(t, filepath.Join(dir, "called"))
 
 			end()
 			c, end = keptSession(t, dir, keeper, by)
 			require.True(t, alive(called))
-			require.NoError(t, syscall.Kill(called, syscall.SIGKILL))
-			working := c.saying(t, runs.TaskID, "begun")
-			require.Equal(t, "working", working.Status)
-			require.WithinDuration(t, runs.CreatedAt, working.CreatedAt, time.Millisecond)
-			require.NoError(t, os.WriteFile(filepath.Join(dir, "second"), nil, 0o600))
-			letGo(t, dir)
-			ended := c.until(t, runs.TaskID, "completed")
-			res, _ := read(t, ended.Result)
-			require.Equal(t, "begun\n"+dir+"\nout\n", res.Output)
+			list, _ := c.call(t, "process_list", nil)
+			require.Len(t, list.Processes, 2)
+			res, isError := c.call(t, "process_input", args{"process_id": started.ID, "text": "it\n", "end": true})
+			require.False(t, isError)
+			require.Equal(t, "got it\n", res.Output)
 			require.Equal(t, 3, *res.ExitCode)
-			require.Equal(t, ended, c.get(t, runs.TaskID))
-			c.cancel(t, canceled.TaskID)
-			require.Nil(t, c.until(t, canceled.TaskID, "cancelled").Result)
-			question, _ := c.asked(t, asks.TaskID)
-			// Not a task of this session, which never asks for it as one.
-			res, _ = c.call(t, "process_output", args{"process_id": ends.TaskID, "wait_timeout": "30s"})
-			require.Equal(t, 0, *res.ExitCode)
 
 			end()
 			c, end = keptSession(t, dir, keeper, by)
-			before := c.get(t, ends.TaskID)
-			require.Equal(t, "completed", before.Status, "it had ended before the session began: %+v", before)
-			res, _ = read(t, before.Result)
-			require.Equal(t, "second\n", res.Output)
-			again, _ := c.asked(t, asks.TaskID)
-			require.Equal(t, question, again)
-			require.NoError(t, c.update(t, asks.TaskID, again, given("it")))
-			res, _ = read(t, c.until(t, asks.TaskID, "completed").Result)
-			require.Equal(t, "got it\n", res.Output)
-			_, err := mcp.CallCustomMethod[*taskParams, *taskResult](t.Context(), c.ClientSession, "tasks/get", &taskParams{TaskID: "none"})
-			require.ErrorContains(t, err, "no such task")
+			res, isError = c.call(t, "process_output", args{"process_id": started.ID})
+			require.False(t, isError)
+			require.Equal(t, dir+"\ngot it\n", res.Output)
+			require.Equal(t, 3, *res.ExitCode, "it ended in the session before")
 			end()
 		})
 	}

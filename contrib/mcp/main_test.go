@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -90,12 +89,10 @@ func newLocal(t *testing.T) (local *proclocal.Local, dir string) {
 // quiet drops the log lines of errors that a test expects.
 var quiet = slog.New(slog.DiscardHandler)
 
-// A client is an MCP client that can send the methods of the extension for tasks. It has
-// the progress notifications that it got, and the messages of its connection.
+// A client is an MCP client that keeps the progress notifications that it gets.
 type client struct {
 	*mcp.ClientSession
 	transport mcp.Transport
-	wire      *wire
 
 	mu       sync.Mutex // guards progress
 	progress []progress
@@ -112,11 +109,10 @@ func (c *client) told() []progress {
 	return append([]progress(nil), c.progress...)
 }
 
-// connect returns a client that the test closes. opts may be nil. The messages of a client
-// that announces capabilities are kept.
+// connect returns a client that the test closes. opts may be nil.
 func connect(t *testing.T, transport mcp.Transport, opts *mcp.ClientOptions) *client {
 	t.Helper()
-	c := &client{transport: transport, wire: &wire{}}
+	c := &client{transport: transport}
 	if opts == nil {
 		opts = &mcp.ClientOptions{}
 	}
@@ -127,14 +123,6 @@ func connect(t *testing.T, transport mcp.Transport, opts *mcp.ClientOptions) *cl
 		c.progress = append(c.progress, progress{*req.Params, time.Now()})
 	}
 	m := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, opts)
-	require.NoError(t, errors.Join(
-		mcp.AddSendingCustomMethod[*taskParams, *taskResult](m, "tasks/get"),
-		mcp.AddSendingCustomMethod[*taskParams, *taskAck](m, "tasks/update"),
-		mcp.AddSendingCustomMethod[*taskParams, *taskAck](m, "tasks/cancel"),
-	))
-	if opts.Capabilities != nil { // others must have an SSE stream, which is hidden by this
-		transport = &mcp.LoggingTransport{Transport: transport, Writer: c.wire}
-	}
 	var err error
 	c.ClientSession, err = m.Connect(t.Context(), transport, nil)
 	require.NoError(t, err)

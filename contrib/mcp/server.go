@@ -45,8 +45,6 @@ type server struct {
 	chatID func(sessionID string) string
 	tools  *toolset.Set
 	log    *slog.Logger
-	// taskWait is how long a call waits for its command before it becomes a task.
-	taskWait time.Duration
 
 	mu    sync.Mutex // guards chats
 	chats map[*mcp.ServerSession]*chat
@@ -58,10 +56,6 @@ type chat struct {
 	policy  *policy.AllowList // for -ask
 	ending  context.Context   // ends shortly before the session does
 	end     context.CancelFunc
-	calls   sync.WaitGroup // calls that may outlive their answer
-
-	mu    sync.Mutex // guards tasks
-	tasks []*task    // the oldest first
 }
 
 // chatKey is the key of the chat in the context of a call.
@@ -71,7 +65,7 @@ type chatKey struct{}
 // commands on host. chatID returns the ID of a session's chat; see stdioChat and httpChat.
 func newServerWith(host procmgr.Host, chatID func(sessionID string) string, opts toolset.Options, log *slog.Logger) (s *server, err error) {
 	_, outlives := host.(persistentHost)
-	s = &server{host: host, kept: outlives, chatID: chatID, log: log, taskWait: taskWait, chats: make(map[*mcp.ServerSession]*chat)}
+	s = &server{host: host, kept: outlives, chatID: chatID, log: log, chats: make(map[*mcp.ServerSession]*chat)}
 	lifetime := "end with the session."
 	if s.kept {
 		lifetime = "outlive the session, and process_list shows those of the sessions before."
@@ -81,12 +75,10 @@ func newServerWith(host procmgr.Host, chatID func(sessionID string) string, opts
 		Logger:       log,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, // the tools never change
 	}
-	serverOpts.Capabilities.AddExtension(tasksExtension, nil)
 	if opts.Approve != nil {
 		serverOpts.SupportedProtocolVersions = versionsThatAsk()
 	}
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "toolproc", Version: "0.1.0"}, serverOpts)
-	s.addTasks()
 	// For the description, which is asked for before there is a session. If it
 	// cannot be told, the description says so.
 	machine, _ := host.Describe(context.Background())
@@ -114,9 +106,6 @@ func resolve(ctx context.Context) (procmgr.Manager, error) {
 	if !ok {
 		return nil, errors.New("the call belongs to no session")
 	}
-	if t, ok := ctx.Value(taskKey{}).(*task); ok {
-		return patient{chat.manager, t}, nil
-	}
 	return chat.manager, nil
 }
 
@@ -125,29 +114,19 @@ func resolve(ctx context.Context) (procmgr.Manager, error) {
 // the toolset stops a foreground command.
 func (s *server) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	chat := s.chatOf(req.Session)
-	ctx, cancel := chat.during(ctx)
+	ctx, cancel := context.WithCancel(context.WithValue(ctx, chatKey{}, chat))
 	defer cancel()
+	defer context.AfterFunc(chat.ending, cancel)() // a call ends with its session
 
 	c := toolset.Call{ID: procmgr.NewID(), Name: req.Params.Name, Arguments: req.Params.Arguments}
 	stop := reportProgress(ctx, req, chat.manager, c)
-	res := s.answer(ctx, chat, c)
+	res := s.tools.Call(ctx, c)
 	stop() // no notification may come after the result
-	return res, nil
-}
-
-// during returns the context of a call of a tool, which ends with the session.
-func (c *chat) during(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(context.WithValue(ctx, chatKey{}, c))
-	stop := context.AfterFunc(c.ending, cancel)
-	return ctx, func() { stop(); cancel() }
-}
-
-func resultOf(res toolset.Result) *mcp.CallToolResult {
 	return &mcp.CallToolResult{
 		Content:           []mcp.Content{&mcp.TextContent{Text: res.Content}},
 		StructuredContent: structuredOf(res.Report),
 		IsError:           res.IsError,
-	}
+	}, nil
 }
 
 // stdioChat returns the ID of the only chat over stdio, where sessions have no
@@ -194,7 +173,6 @@ func (s *server) cleanUp(session *mcp.ServerSession, c *chat) {
 	if err := endAll(c.manager, stopGrace); err != nil {
 		s.log.Warn("a session has left processes behind", slog.String("error", err.Error()))
 	}
-	c.calls.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.chats, session)
