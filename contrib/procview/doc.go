@@ -44,13 +44,12 @@
 //	GET  list         processes as JSON; q searches, offset and limit page
 //	GET  stream       what the page reads: events of all processes, and the output of one
 //	GET  ID/output    the output so far, as plain text
-//	GET  ID/events    the output as it is printed, as Server-Sent Events
 //	GET  ID/part      some of the output as JSON: from, to
 //	GET  ID/members   the processes of the system that belong to it, as JSON
 //	POST ID/signal    {"signal":"terminate"}, interrupt or kill; the answer has what is left
 //
-// The id of an event of ID/events is the offset at which its text ends. A client that
-// sends it as Last-Event-ID reads on from there: it loses no byte and gets none twice.
+// The id of an event of stream is the offset at which its text ends. A page that sends it
+// as Last-Event-ID reads on from there: it loses no byte and gets none twice.
 //
 // It runs everywhere. Ports, members, CPU and memory come from the manager: a Local
 // has them on Linux only.

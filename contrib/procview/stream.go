@@ -99,53 +99,6 @@ func (v *View) lasts(r *http.Request) (context.Context, context.CancelFunc) {
 	return ctx, func() { stop(); cancel() }
 }
 
-// serveEvents serves the output of a process as it is printed. It ends when the process
-// has.
-func (v *View) serveEvents(w http.ResponseWriter, r *http.Request, s subject) {
-	ctx, cancel := v.lasts(r)
-	defer cancel()
-	from := number(r.Header.Get("Last-Event-ID"), number(r.URL.Query().Get("from"), 0))
-	if _, err := s.end(ctx); err != nil {
-		refuse(w, err)
-		return
-	}
-	events := make(chan event)
-	var follow sync.WaitGroup
-	defer follow.Wait()
-	defer cancel()
-	follow.Go(func() {
-		defer close(events)
-		for chunk, err := range procmgr.Follow(ctx, s.manager, s.id, &procmgr.FollowOptions{From: from, Every: every, Limit: maxPart}) {
-			e := chunkEvent(chunk, 0)
-			if err != nil {
-				e = event{name: "trouble", data: map[string]string{"error": procmgr.Reason(err)}}
-			}
-			if !give(ctx, events, e) {
-				return
-			}
-		}
-		give(ctx, events, event{name: "end", data: struct{}{}})
-	})
-	out := begin(w)
-	quiet := time.NewTicker(silence)
-	defer quiet.Stop()
-	for {
-		var err error
-		select {
-		case e, ok := <-events:
-			if !ok {
-				return
-			}
-			err = out.send(e)
-		case <-quiet.C:
-			err = out.write(":\n\n")
-		}
-		if err != nil {
-			return // the caller has gone
-		}
-	}
-}
-
 func chunkEvent(c procmgr.Chunk, skip int64) event {
 	return event{"chunk", strconv.FormatInt(c.Next, 10), frame{Text: c.Text, Live: c.Live, From: c.From, Next: c.Next, Gap: c.Gap, Skip: skip, Process: &c.Process}}
 }

@@ -63,8 +63,8 @@ func TestOutput(t *testing.T) {
 	})
 }
 
-// TestEvents reads the output of a process in several requests, each cut off somewhere.
-func TestEvents(t *testing.T) {
+// TestResume reads the output of a process in several requests, each cut off somewhere.
+func TestResume(t *testing.T) {
 	t.Parallel()
 	l := newLocal(t)
 	_, base := serve(t, l, &procview.Options{Token: token})
@@ -73,20 +73,20 @@ func TestEvents(t *testing.T) {
 	last, over := "", false
 	for n := 0; !over; n++ {
 		ctx, cancel := context.WithTimeout(t.Context(), long)
-		res := call{path: id + "/events?chat=a", header: map[string]string{"Last-Event-ID": last}}.do(ctx, t, base)
+		res := call{path: "stream?chat=a&id=" + id, header: map[string]string{"Last-Event-ID": last}}.do(ctx, t, base)
 		require.Equal(t, "text/event-stream", res.Header.Get("Content-Type"))
 		chunks := 0
 		events(t, res.Body, func(e sent) bool {
-			over = e.name == "end"
 			if e.name != "chunk" {
-				return false
+				return true
 			}
 			var chunk struct{ Text string }
 			require.NoError(t, json.Unmarshal(e.data, &chunk))
 			got.WriteString(chunk.Text)
 			last = e.id
+			over = strings.HasSuffix(got.String(), "line 3000\n")
 			chunks++
-			return chunks <= n
+			return chunks <= n && !over
 		})
 		cancel()
 		res.Body.Close()

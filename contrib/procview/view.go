@@ -188,7 +188,6 @@ func (v *View) routes() *http.ServeMux {
 	mux.HandleFunc("GET /list", v.serveList)
 	mux.HandleFunc("GET /stream", v.serveStream)
 	mux.HandleFunc("GET /{id}/output", of(v.serveOutput))
-	mux.HandleFunc("GET /{id}/events", of(v.serveEvents))
 	mux.HandleFunc("GET /{id}/part", of(v.servePart))
 	mux.HandleFunc("GET /{id}/members", of(v.serveMembers))
 	if !v.opts.ReadOnly {
