@@ -23,11 +23,10 @@ type agent struct {
 	model endpoint
 	log   *slog.Logger
 
-	mu        sync.Mutex // guards the fields below
-	conn      *acp.AgentSideConnection
-	terminals bool // the editor can render output as a terminal
-	closed    bool
-	sessions  map[acp.SessionId]*session
+	mu       sync.Mutex // guards the fields below
+	conn     *acp.AgentSideConnection
+	closed   bool
+	sessions map[acp.SessionId]*session
 }
 
 var _ acp.Agent = (*agent)(nil)
@@ -62,10 +61,7 @@ func (a *agent) close() error {
 }
 
 // Initialize implements acp.Agent.
-func (a *agent) Initialize(_ context.Context, p acp.InitializeRequest) (acp.InitializeResponse, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.terminals = p.ClientCapabilities.Meta["terminal_output"] == true
+func (a *agent) Initialize(context.Context, acp.InitializeRequest) (acp.InitializeResponse, error) {
 	return acp.InitializeResponse{
 		ProtocolVersion: acp.ProtocolVersionNumber,
 		AgentInfo:       &acp.Implementation{Name: "toolproc", Version: "0.1.0"},
@@ -91,7 +87,7 @@ func (a *agent) NewSession(_ context.Context, p acp.NewSessionRequest) (acp.NewS
 	if a.closed {
 		return acp.NewSessionResponse{}, errors.New("the agent ends")
 	}
-	s, err := newSession(acp.SessionId(procmgr.NewID()), p.Cwd, a.model, a.conn, a.terminals)
+	s, err := newSession(acp.SessionId(procmgr.NewID()), p.Cwd, a.model, a.conn)
 	if err != nil {
 		return acp.NewSessionResponse{}, err
 	}

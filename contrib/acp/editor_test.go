@@ -102,7 +102,7 @@ func (e *editor) RequestPermission(ctx context.Context, p acp.RequestPermissionR
 
 // connect returns an editor and the agent in this program that serves it. At the end of
 // the test nothing runs.
-func connect(t *testing.T, meta map[string]any) *editor {
+func connect(t *testing.T) *editor {
 	t.Helper()
 	tmp := scratch(t)
 	toAgent, fromEditor := io.Pipe()
@@ -117,7 +117,7 @@ func connect(t *testing.T, meta map[string]any) *editor {
 		require.NoError(t, fromAgent.Close())
 		requireNothingRuns(t, tmp)
 	})
-	e.initialize(meta)
+	e.initialize()
 	return e
 }
 
@@ -129,11 +129,11 @@ func newEditor(t *testing.T, in io.Writer, out io.Reader) *editor {
 	return e
 }
 
-func (e *editor) initialize(meta map[string]any) {
+func (e *editor) initialize() {
 	e.t.Helper()
 	res, err := e.conn.Initialize(e.t.Context(), acp.InitializeRequest{
 		ProtocolVersion:    acp.ProtocolVersionNumber,
-		ClientCapabilities: acp.ClientCapabilities{Meta: meta, Terminal: true},
+		ClientCapabilities: acp.ClientCapabilities{Terminal: true},
 	})
 	require.NoError(e.t, err)
 	require.Equal(e.t, "toolproc", res.AgentInfo.Name)
@@ -191,18 +191,6 @@ func (e *editor) seen(id acp.SessionId) (calls []acp.SessionUpdateToolCall, upda
 		}
 	}
 	return calls, updates, words
-}
-
-// printed returns what a session has shown in terminals.
-func (e *editor) printed(id acp.SessionId) (all string) {
-	_, updates, _ := e.seen(id)
-	for _, u := range updates {
-		if out, ok := u.Meta["terminal_output"].(map[string]any); ok {
-			require.EqualValues(e.t, u.ToolCallId, out["terminal_id"])
-			all += out["data"].(string)
-		}
-	}
-	return all
 }
 
 // last returns the last update of a call, and its facts.

@@ -23,10 +23,9 @@ const (
 
 // A card is a tool call as the editor shows it.
 type card struct {
-	s        *session
-	id       acp.ToolCallId
-	title    string
-	terminal bool // its output is rendered as a terminal
+	s     *session
+	id    acp.ToolCallId
+	title string
 
 	stop     context.CancelFunc // ends watching; nil if nothing is followed
 	watching sync.WaitGroup     // the goroutine of follow
@@ -39,7 +38,7 @@ type card struct {
 
 // show shows a call that begins.
 func (s *session) show(ctx context.Context, call toolset.Call) *card {
-	c := &card{s: s, id: acp.ToolCallId(call.ID), title: call.Name, terminal: s.terminals && call.Name == "execute"}
+	c := &card{s: s, id: acp.ToolCallId(call.ID), title: call.Name}
 	var arguments struct {
 		Command   string `json:"command"`
 		ProcessID string `json:"process_id"`
@@ -59,10 +58,6 @@ func (s *session) show(ctx context.Context, call toolset.Call) *card {
 	if json.Valid(call.Arguments) {
 		start.RawInput = call.Arguments
 	}
-	if c.terminal {
-		start.Content = []acp.ToolCallContent{acp.ToolTerminalRef(call.ID)}
-		start.Meta = map[string]any{"terminal_info": map[string]any{"terminal_id": c.id}}
-	}
 	s.update(ctx, acp.SessionUpdate{ToolCall: &start})
 	switch call.Name {
 	case "execute":
@@ -71,12 +66,6 @@ func (s *session) show(ctx context.Context, call toolset.Call) *card {
 		c.follow(ctx, arguments.ProcessID)
 	}
 	return c
-}
-
-// data is output by the convention for a terminal that the editor shows. The editor
-// has told that it knows it.
-func (c *card) data(text string) map[string]any {
-	return map[string]any{"terminal_id": c.id, "data": plain(text)}
 }
 
 // follow shows what a process prints until finish, which waits for the goroutine.
@@ -108,10 +97,6 @@ func (c *card) watch(ctx context.Context) {
 		}
 		c.text, c.live = tail(c.text+added), chunk.Live
 		update := acp.SessionToolCallUpdate{ToolCallId: c.id, Content: c.content("")}
-		if c.terminal {
-			// A line that is being redrawn comes when it is complete.
-			update.Content, update.Meta = nil, map[string]any{"terminal_output": c.data(added)}
-		}
 		c.s.update(ctx, acp.SessionUpdate{ToolCallUpdate: &update})
 	}
 }
@@ -119,11 +104,7 @@ func (c *card) watch(ctx context.Context) {
 // content is what is shown, with words behind it. It is never empty: that would leave
 // what the editor shows as it is.
 func (c *card) content(words string) (all []acp.ToolCallContent) {
-	shown := tail(c.text + c.live)
-	if c.terminal {
-		all, shown = []acp.ToolCallContent{acp.ToolTerminalRef(string(c.id))}, ""
-	}
-	for _, text := range []string{shown, words} {
+	for _, text := range []string{tail(c.text + c.live), words} {
 		if text != "" {
 			all = append(all, acp.ToolContent(acp.TextBlock(fenced(text))))
 		}
@@ -136,7 +117,6 @@ func (c *card) content(words string) (all []acp.ToolCallContent) {
 
 // finish shows the result of the call, and the output that has come last.
 func (c *card) finish(ctx context.Context, res toolset.Result) {
-	added := ""
 	if c.stop != nil {
 		c.stop()
 		c.watching.Wait()
@@ -144,8 +124,7 @@ func (c *card) finish(ctx context.Context, res toolset.Result) {
 		defer cancel()
 		out, err := c.s.manager.Output(ctx, c.process, procmgr.OutputRequest{From: c.next, Limit: headtail.Limits{Bytes: most}})
 		if err == nil { // otherwise nothing has started
-			added = out.Text
-			c.text, c.live = tail(c.text+added), ""
+			c.text, c.live = tail(c.text+out.Text), ""
 		}
 	}
 	r, status := res.Report, acp.ToolCallStatusCompleted
@@ -157,13 +136,6 @@ func (c *card) finish(ctx context.Context, res toolset.Result) {
 		words = res.Content
 	}
 	update := acp.SessionToolCallUpdate{ToolCallId: c.id, Status: &status, Content: c.content(words), RawOutput: factsOf(r)}
-	if c.terminal {
-		exit := map[string]any{"terminal_id": c.id, "exit_code": r.ExitCode}
-		if r.Signal != "" {
-			exit["signal"] = r.Signal
-		}
-		update.Meta = map[string]any{"terminal_output": c.data(added), "terminal_exit": exit}
-	}
 	c.s.update(ctx, acp.SessionUpdate{ToolCallUpdate: &update})
 }
 

@@ -37,7 +37,7 @@ const growing = `for i in 1 2 3; do echo "line $i"; until [ -e "$i" ]; do sleep 
 // The output of a command is shown while the command runs: it goes on only once each
 // line has been seen.
 func TestLiveOutput(t *testing.T) {
-	e := connect(t, nil)
+	e := connect(t)
 	e.permit = always("once")
 	id, dir := e.open()
 	ends := e.begin(id, execute(growing))
@@ -58,7 +58,6 @@ func TestLiveOutput(t *testing.T) {
 	require.Equal(t, acp.ToolKindExecute, calls[0].Kind)
 	require.Equal(t, acp.ToolCallStatusInProgress, calls[0].Status)
 	require.Equal(t, growing, calls[0].RawInput.(map[string]any)["command"])
-	require.Empty(t, calls[0].Meta, "the editor has not told that it knows the convention")
 	before, running := "", 0
 	for _, u := range updates[:len(updates)-1] {
 		require.Equal(t, calls[0].ToolCallId, u.ToolCallId)
@@ -80,28 +79,8 @@ func TestLiveOutput(t *testing.T) {
 	require.Contains(t, words, `"exit_code":3`, "what the model has read")
 }
 
-// An editor that knows the convention for terminals gets the output in parts.
-func TestTerminalOutput(t *testing.T) {
-	e := connect(t, map[string]any{"terminal_output": true})
-	e.permit = always("once")
-	id, dir := e.open()
-	ends := e.begin(id, execute(growing))
-	for i := 1; i <= 3; i++ {
-		require.Eventually(t, func() bool { return strings.HasSuffix(e.printed(id), fmt.Sprintf("line %d\n", i)) }, long, 5*time.Millisecond)
-		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprint(i)), nil, 0o600))
-	}
-	require.NoError(t, (<-ends).err)
-	require.Equal(t, "line 1\nline 2\nline 3\n", e.printed(id))
-	calls, _, _ := e.seen(id)
-	require.EqualValues(t, calls[0].ToolCallId, calls[0].Meta["terminal_info"].(map[string]any)["terminal_id"])
-	require.EqualValues(t, calls[0].ToolCallId, calls[0].Content[0].Terminal.TerminalId)
-	last, _ := e.last(id)
-	require.EqualValues(t, calls[0].ToolCallId, last.Content[0].Terminal.TerminalId)
-	require.EqualValues(t, 3, last.Meta["terminal_exit"].(map[string]any)["exit_code"])
-}
-
 func TestPermission(t *testing.T) {
-	e := connect(t, nil)
+	e := connect(t)
 	id, dir := e.open()
 	made := filepath.Join(dir, "made")
 	var asked []acp.RequestPermissionRequest // one at a time
@@ -155,7 +134,7 @@ func TestPermission(t *testing.T) {
 // A command with several parts is one question, which has all of it. The status of its
 // call, and of a call that begins no process, goes on once the user has allowed it.
 func TestOneQuestion(t *testing.T) {
-	e := connect(t, nil)
+	e := connect(t)
 	id, dir := e.open()
 	var asked []acp.RequestPermissionRequest // one at a time
 	e.permit = func(ctx context.Context, p acp.RequestPermissionRequest) acp.RequestPermissionOutcome {
@@ -182,7 +161,7 @@ func TestOneQuestion(t *testing.T) {
 
 func TestCancel(t *testing.T) {
 	t.Run("while a command runs", func(t *testing.T) {
-		e := connect(t, nil)
+		e := connect(t)
 		e.permit = always("once")
 		id, dir := e.open()
 		ends := e.begin(id, execute("touch one; sleep 1000"))
@@ -203,7 +182,7 @@ func TestCancel(t *testing.T) {
 	})
 	for _, first := range []string{"session/cancel", "the answer"} {
 		t.Run("while a question is open, and "+first+" comes first", func(t *testing.T) {
-			e := connect(t, nil)
+			e := connect(t)
 			id, dir := e.open()
 			cancel := func() {
 				require.NoError(t, e.conn.Cancel(t.Context(), acp.CancelNotification{SessionId: id}))
@@ -224,7 +203,7 @@ func TestCancel(t *testing.T) {
 }
 
 func TestSessions(t *testing.T) {
-	e := connect(t, nil)
+	e := connect(t)
 	e.permit = always("once")
 	one, dir := e.open()
 	two, _ := e.open()
@@ -263,33 +242,25 @@ func TestSessions(t *testing.T) {
 
 // A command that prints much does not flood the editor.
 func TestMuchOutput(t *testing.T) {
-	for name, meta := range map[string]map[string]any{"content": nil, "terminal": {"terminal_output": true}} {
-		t.Run(name, func(t *testing.T) {
-			e := connect(t, meta)
-			e.permit = always("once")
-			id, _ := e.open()
-			began := time.Now()
-			e.prompt(id, execute(`yes "a line of a long output" | head -c 50000000; echo; echo "the end"`))
-			took := time.Since(began)
-			last, facts := e.last(id)
-			require.EqualValues(t, 0, facts["exit_code"])
-			if meta == nil {
-				require.Contains(t, shown(t, last), "\nthe end\n```")
-			} else {
-				require.True(t, strings.HasSuffix(e.printed(id), "\nthe end\n"))
-			}
-			e.mu.Lock()
-			defer e.mu.Unlock()
-			updates := int(took/every) + 2
-			require.Less(t, e.bytes, updates*(most+2000)+20_000)
-		})
-	}
+	e := connect(t)
+	e.permit = always("once")
+	id, _ := e.open()
+	began := time.Now()
+	e.prompt(id, execute(`yes "a line of a long output" | head -c 50000000; echo; echo "the end"`))
+	took := time.Since(began)
+	last, facts := e.last(id)
+	require.EqualValues(t, 0, facts["exit_code"])
+	require.Contains(t, shown(t, last), "\nthe end\n```")
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	updates := int(took/every) + 2
+	require.Less(t, e.bytes, updates*(most+2000)+20_000)
 }
 
 // An answer that was cut off runs nothing.
 func TestCutAnswer(t *testing.T) {
 	for finish, want := range map[string]acp.StopReason{"length": acp.StopReasonMaxTokens, "content_filter": acp.StopReasonRefusal} {
-		e := connect(t, nil)
+		e := connect(t)
 		id, dir := e.open()
 		require.Equal(t, want, e.prompt(id, "finish "+finish, execute("touch one")))
 		require.NoFileExists(t, filepath.Join(dir, "one"))
@@ -324,7 +295,7 @@ func TestProgram(t *testing.T) {
 	require.NoError(t, cmd.Start())
 	e := newEditor(t, in, out)
 	e.permit = always("once")
-	e.initialize(nil)
+	e.initialize()
 	id, dir := e.open()
 	require.Equal(t, acp.StopReasonEndTurn, e.prompt(id, execute(`pwd; echo "key=$OPENAI_API_KEY"`)))
 	last, _ := e.last(id)

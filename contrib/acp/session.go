@@ -26,13 +26,12 @@ const (
 
 // A session is one conversation, and the chat in which its commands run.
 type session struct {
-	id        acp.SessionId
-	conn      *acp.AgentSideConnection
-	terminals bool
-	model     endpoint
-	local     *proclocal.Local // of this session alone, for its directory and its end
-	manager   procmgr.Manager
-	tools     *toolset.Set
+	id      acp.SessionId
+	conn    *acp.AgentSideConnection
+	model   endpoint
+	local   *proclocal.Local // of this session alone, for its directory and its end
+	manager procmgr.Manager
+	tools   *toolset.Set
 
 	mu       sync.Mutex      // guards the three below
 	closed   bool            // no other turn runs
@@ -44,12 +43,12 @@ type session struct {
 	now      *card         // the call that is carried out
 }
 
-func newSession(id acp.SessionId, dir string, model endpoint, conn *acp.AgentSideConnection, terminals bool) (*session, error) {
+func newSession(id acp.SessionId, dir string, model endpoint, conn *acp.AgentSideConnection) (*session, error) {
 	local, err := proclocal.New(&proclocal.Options{WorkDir: dir, StopGrace: stopGrace})
 	if err != nil {
 		return nil, err
 	}
-	s := &session{id: id, conn: conn, terminals: terminals, model: model, local: local, manager: local.Chat(string(id)), turn: make(chan struct{}, 1)}
+	s := &session{id: id, conn: conn, model: model, local: local, manager: local.Chat(string(id)), turn: make(chan struct{}, 1)}
 	s.turns, s.endTurns = context.WithCancel(context.Background())
 	list := policy.NewAllowList(policy.ReadOnly(), s.ask)
 	list.WorkDir = dir
