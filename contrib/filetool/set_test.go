@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/contrib/filetool"
-	"github.com/toolproc/toolproc/contrib/filetool/filehttp"
 	"github.com/toolproc/toolproc/contrib/filetool/procfile"
 	"github.com/toolproc/toolproc/headtail"
 )
@@ -378,41 +376,4 @@ func TestSetUpWrongly(t *testing.T) {
 	s, _ = newSet(t, nil)
 	res, _ = call(t, s, "execute", `{}`)
 	require.Contains(t, res.Content, "the tools are read_file, write_file, edit_files")
-}
-
-// The tools do the same with the files of another machine.
-func TestRemote(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	files, err := procfile.NewLocal(&procfile.LocalOptions{Root: dir})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, files.Close()) })
-	handler, err := filehttp.NewHandler(files, &filehttp.HandlerOptions{Insecure: true})
-	require.NoError(t, err)
-	server := httptest.NewServer(handler)
-	t.Cleanup(server.Close)
-	client, err := filehttp.NewClient(server.URL, nil)
-	require.NoError(t, err)
-	here, there := filetool.New(files, nil), filetool.New(client, nil)
-	for _, c := range []struct{ name, arguments string }{
-		{"read_file", `{"path":"none"}`},
-		{"write_file", `{"path":"f","content":"a\n"}`},
-		{"read_file", `{"path":"f"}`},
-		{"read_file", `{"path":"/etc/passwd"}`},
-		{"edit_files", `{"files":[{"path":"f","edits":[{"search":"q","replace":"b"}]}]}`},
-		{"edit_files", `{"files":[{"path":"f","edits":[{"search":"a","replace":"b"}]}]}`},
-	} {
-		_ = os.Remove(filepath.Join(dir, "f")) // there may be none
-		if c.name != "write_file" {
-			write(t, dir, "f", "a\n")
-		}
-		want, _ := call(t, here, c.name, c.arguments)
-		_ = os.Remove(filepath.Join(dir, "f")) // the same
-		if c.name != "write_file" {
-			write(t, dir, "f", "a\n")
-		}
-		got, _ := call(t, there, c.name, c.arguments)
-		require.Equal(t, want.Content, got.Content, c.name)
-		here, there = filetool.New(files, nil), filetool.New(client, nil)
-	}
 }

@@ -246,22 +246,6 @@ func TestSlowAgent(t *testing.T) {
 	}
 }
 
-// A gigabyte of output without the end of a line stays on its machine.
-func TestHeldGigabyte(t *testing.T) {
-	longTest(t)
-	url := newServer(t, nil).ClientURL()
-	serve(t, connect(t, url), "build", newHandler(t, newLocal(t)), nil)
-	nc := connect(t, url)
-	out, err := newClient(t, nc, "build").Chat("a").Start(t.Context(), procmgr.StartRequest{
-		Command: `head -c 1073741824 /dev/zero | tr '\0' x; printf end`, Wait: 10 * long,
-	})
-	require.NoError(t, err)
-	require.Equal(t, procmgr.Exited, out.Process.State)
-	require.True(t, strings.HasSuffix(out.Text, "xend"))
-	require.EqualValues(t, 1<<30+3, out.Next)
-	require.Less(t, nc.Stats().InBytes, uint64(1<<20))
-}
-
 // A blockingHost reports when a wait begins and ends.
 type blockingHost struct {
 	*proclocal.Local
