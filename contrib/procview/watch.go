@@ -2,7 +2,6 @@ package procview
 
 import (
 	"cmp"
-	"container/list"
 	"context"
 	"errors"
 	"math"
@@ -42,7 +41,6 @@ type record struct {
 	Gone       bool             `json:"gone,omitempty"`   // the manager does not know it any more
 
 	version int64
-	place   *list.Element
 	looked  time.Time
 	spent   time.Duration // CPU time of its members at that time
 	blind   bool          // the manager does not tell its members
@@ -58,7 +56,6 @@ type watch struct {
 	stop    context.CancelFunc
 	stopped chan struct{}
 	records map[key]*record
-	changes *list.List // of *record, the newest change last
 	version int64
 	trouble string // why the manager does not answer, or ""
 	ready   bool   // the list was read, or could not be
@@ -79,7 +76,7 @@ func (w *watch) enter(ctx context.Context) {
 		}
 		running, stop := context.WithCancel(context.Background())
 		w.stop, w.stopped = stop, make(chan struct{})
-		w.records, w.changes, w.ready, w.trouble = make(map[key]*record), list.New(), false, ""
+		w.records, w.ready, w.trouble = make(map[key]*record), false, ""
 		go w.run(running, w.stopped)
 	}
 	w.mu.Unlock()
@@ -206,7 +203,6 @@ func (w *watch) list(ctx context.Context) error {
 				r.Gone = true
 				w.touch(r)
 			default:
-				w.changes.Remove(r.place)
 				delete(w.records, k)
 			}
 		}
@@ -271,11 +267,6 @@ func (w *watch) put(p procmgr.Process) *record {
 func (w *watch) touch(r *record) {
 	w.version++
 	r.version = w.version
-	if r.place == nil {
-		r.place = w.changes.PushBack(r)
-	} else {
-		w.changes.MoveToBack(r.place)
-	}
 }
 
 // fails notes the error of the manager, or that it answers again.
@@ -436,17 +427,16 @@ func (w *watch) shown(r *record) record {
 func (w *watch) since(version int64, limit int) (changed []record, trouble string, now int64, whole bool, heard <-chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for e := w.changes.Back(); e != nil; e = e.Prev() {
-		r := e.Value.(*record)
+	for _, r := range w.records {
 		if r.version <= version {
-			break
+			continue
 		}
 		if len(changed) == limit {
 			return nil, w.trouble, w.version, true, w.bell.heard()
 		}
 		changed = append(changed, w.shown(r))
 	}
-	slices.Reverse(changed)
+	slices.SortFunc(changed, func(a, b record) int { return cmp.Compare(a.version, b.version) })
 	return changed, w.trouble, w.version, false, w.bell.heard()
 }
 
