@@ -103,6 +103,20 @@ func TestEditOfNothing(t *testing.T) {
 	}
 }
 
+// A file that is gone, or that is there, has not the version of a request.
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	l, dir := newLocal(t)
+	wrote, err := l.Write(t.Context(), procfile.WriteRequest{Path: "f", Content: "a\n", Version: procfile.Absent})
+	require.NoError(t, err)
+	_, err = l.Write(t.Context(), procfile.WriteRequest{Path: "f", Content: "b\n", Version: procfile.Absent})
+	require.ErrorIs(t, err, procfile.ErrChanged)
+	require.NoError(t, os.Remove(filepath.Join(dir, "f")))
+	_, err = l.Write(t.Context(), procfile.WriteRequest{Path: "f", Content: "b\n", Version: wrote.Version})
+	require.ErrorIs(t, err, procfile.ErrChanged)
+	require.NoFileExists(t, filepath.Join(dir, "f"))
+}
+
 // Mode and link stay, and the file that the link leads to is written.
 func TestWriteKeeps(t *testing.T) {
 	t.Parallel()
