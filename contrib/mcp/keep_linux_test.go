@@ -35,8 +35,7 @@ func keptSession(t *testing.T, dir, keeper, by string) (c *client, end func()) {
 		default:
 			require.NoError(t, stdin.Close())
 		}
-		require.NoError(t, cmd.Wait(), stderr)
-		require.Empty(t, stderr.String())
+		require.NoError(t, cmd.Wait(), stderr) // it may warn of a call that was still waiting
 	}
 }
 
