@@ -355,7 +355,7 @@ func (f *search) sessionOf(pid int) (s *session, known bool) {
 	if !ok {
 		return nil, false
 	}
-	if s := f.bySession[sid]; s != nil && !s.isReaped() {
+	if s := f.bySession[sid]; s != nil && s.holdsNumber() {
 		return s, true
 	}
 	if sid == 0 || sid < f.oldest {

@@ -18,8 +18,10 @@ import (
 // A session is the kernel's side of one tree: the leader, everything that the leader
 // started and that did not make a session of its own, and the evidence for the rest.
 //
-// The leader's number names the leader, its process group and its session. It is ours
-// as long as the leader is not reaped. A pidfd reserves no number.
+// The leader's number names the leader, its process group and its session. The
+// number is ours as long as the leader is not reaped. After that it is ours as long
+// as a member that is held by a pidfd is in the session, because no process can enter
+// a session that exists. A pidfd alone reserves no number.
 type session struct {
 	pid     int
 	born    time.Time // shortly before the fork
@@ -167,8 +169,21 @@ func (s *session) waitsToBeReaped() (waits bool, err error) {
 	return info.Signo != 0, err
 }
 
-// isReaped reports whether the leader was reaped. If not, all that was read under its
-// number before is about this session, and about no stranger.
+// holdsNumber reports whether the session's number has been its own until now. Then
+// everything that was read under the number before is about this session and about
+// no stranger.
+func (s *session) holdsNumber() bool {
+	if !s.isReaped() {
+		return true
+	}
+	held := false
+	s.eachPin(func(m member) {
+		sid, err := unix.Getsid(m.pid)
+		held = held || err == nil && sid == s.pid && m.alive()
+	})
+	return held
+}
+
 func (s *session) isReaped() bool {
 	s.num.Lock()
 	defer s.num.Unlock()
