@@ -22,5 +22,5 @@ func isFree(net.Conn) bool { return true }
 // orphans stay with the system.
 type orphans struct{}
 
-func (*orphans) adopt() error        { return nil }
-func (*orphans) reap(func(int) bool) {}
+func (*orphans) adopt() error               { return nil }
+func (*orphans) reap(func() func(int) bool) {}

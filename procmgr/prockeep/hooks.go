@@ -56,11 +56,11 @@ const eventsWait = time.Minute
 func (k *hooks) follow(ctx context.Context, h *Host, after string) {
 	for ctx.Err() == nil {
 		page, err := h.Events(ctx, procmgr.EventsRequest{After: after, Wait: eventsWait, Limit: -1})
-		if len(page.Events) > 0 || page.Gap {
-			_ = k.count(ctx, h) // the next page makes up for it
-		}
 		for _, e := range page.Events {
 			k.tell(e)
+		}
+		if len(page.Events) > 0 || page.Gap {
+			_ = k.count(ctx, h) // the next page makes up for it
 		}
 		if page.Next != "" {
 			after = page.Next

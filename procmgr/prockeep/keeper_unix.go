@@ -209,19 +209,23 @@ func (k *keeper) look() {
 	case newest && k.order.Idle >= 0 && k.isIdle(page.Live):
 		k.endSoon("nothing ran and no request came for the idle time")
 	}
-	k.orphans.reap(k.leads)
+	k.orphans.reap(k.leaders)
 }
 
-// leads reports whether a process may be the leader of one of this keeper's processes:
-// one that runs, or that is being started.
-func (k *keeper) leads(pid int) bool {
-	page, err := k.local.List(context.Background(), procmgr.ListRequest{})
-	if err != nil || slices.ContainsFunc(page.Processes, func(p procmgr.Process) bool { return p.PID == pid && p.State == procmgr.Running }) {
-		return true
-	}
+// leaders returns a function that reports whether a process may be the leader of one of
+// this keeper's processes: one that runs, or that is being started.
+func (k *keeper) leaders() func(pid int) bool {
 	k.mu.Lock()
-	defer k.mu.Unlock()
-	return len(k.ids.running(k.token)) > page.Live
+	open := k.ids.running(k.token) // before the list, so that it lacks only what is being started
+	k.mu.Unlock()
+	page, err := k.local.List(context.Background(), procmgr.ListRequest{Limit: max(len(open), 1)}) // the live ones come first
+	listed, running := make(map[idKey]bool), make(map[int]bool)
+	for _, p := range page.Processes {
+		listed[idKey{p.ChatID, p.ID}] = true
+		running[p.PID] = running[p.PID] || p.State == procmgr.Running
+	}
+	starting := err != nil || slices.ContainsFunc(open, func(c *claim) bool { return !listed[c.key()] })
+	return func(pid int) bool { return starting || running[pid] }
 }
 
 // isIdle reports whether nothing has run and no request has come for the idle time.

@@ -20,15 +20,15 @@ func (o *orphans) adopt() error {
 }
 
 // reap reaps the orphans that were already zombies at the last look, because code in
-// this program that started a process has waited for it by then. leads reports whether
-// that wait may still go on.
-func (o *orphans) reap(leads func(pid int) bool) {
+// this program that started a process has waited for it by then. leaders tells of which
+// processes that wait may still go on.
+func (o *orphans) reap(leaders func() func(pid int) bool) {
 	var info unix.Siginfo
 	if err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil); err != nil || info.Signo == 0 {
 		o.zombies = nil
 		return
 	}
-	before := o.zombies
+	before, leads := o.zombies, leaders()
 	o.zombies = make(map[int]bool)
 	threads, _ := filepath.Glob("/proc/self/task/*")
 	for _, thread := range threads {
