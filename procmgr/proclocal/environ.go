@@ -49,8 +49,8 @@ func pairs(variables map[string]string) (env []string) {
 	return env
 }
 
-// withDirectory adds PWD to an environment, and drops what later variables replace. If
-// the request sets PWD, that value is used.
+// withDirectory adds PWD to an environment, and drops what later variables replace, and
+// what has a NUL byte, as os/exec does. If the request sets PWD, that value is used.
 func withDirectory(env []string, req procmgr.StartRequest, dir string) []string {
 	if pwd, ok := req.Env["PWD"]; ok {
 		dir = pwd
@@ -98,20 +98,22 @@ func (r *record) lookForWithheld(code *int) {
 	})
 }
 
-// named returns the names that a text has as whole words of letters, digits and _.
+// named returns the names that a text has as whole words of letters, digits and _, and of
+// other names all that it has.
 func named(names []string, text string) []string {
 	if len(names) == 0 {
 		return nil
 	}
-	words := make(map[string]bool)
-	for word := range strings.FieldsFuncSeq(text, func(r rune) bool {
+	between := func(r rune) bool {
 		return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
-	}) {
+	}
+	words := make(map[string]bool)
+	for word := range strings.FieldsFuncSeq(text, between) {
 		words[word] = true
 	}
 	var found []string
 	for _, name := range names {
-		if words[name] {
+		if words[name] || strings.ContainsFunc(name, between) && strings.Contains(text, name) {
 			found = append(found, name)
 		}
 	}

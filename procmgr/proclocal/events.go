@@ -118,7 +118,8 @@ func (e *eventLog) add(chat string, event procmgr.Event) {
 		event.At = e.at // the end of a process is known only when its last output has been read
 	}
 	e.at = event.At
-	e.order = append(e.order, e.kept.add(chat, &event))
+	it := e.kept.add(chat, &event) // drop may change e.order
+	e.order = append(e.order, it)
 	e.ring(chat)
 	e.ring("")
 }
