@@ -63,12 +63,11 @@ func OpenLogs(opts LogOptions) (*Logs, error) {
 		return nil, xerrors.Errorf("log directory: %w", err)
 	}
 	l := &Logs{opts: opts, parent: parent}
-	if err := l.makePlace(); err != nil {
-		return nil, xerrors.Errorf("log directory: %w", err)
-	}
 	if info, err := os.Stat(parent); err == nil && othersCanWrite(info) {
-		l.Close()
 		return nil, xerrors.Errorf("log directory %s: others can write to it, make it 0700: %w", parent, sentinel.ErrInvalid)
+	}
+	if err := l.makePlace(); err != nil { // as it is not there yet, or cannot be looked at
+		return nil, xerrors.Errorf("log directory: %w", err)
 	}
 	for path := range owndir.Abandoned(parent, logsPrefix) {
 		if err := os.RemoveAll(path); err == nil {
@@ -122,6 +121,7 @@ func (l *Logs) open() *logFile {
 	info, err := file.Stat()
 	if err != nil {
 		file.Close()
+		_ = in.root.Remove(name)
 		return &logFile{logs: l, failed: "no log: " + cause(err)}
 	}
 	return &logFile{logs: l, root: in.root, name: name, path: filepath.Join(in.dir.Path, name), file: file, info: info}

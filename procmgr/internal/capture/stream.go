@@ -49,13 +49,15 @@ type Stream struct {
 	// writing is the lock at the head of the chain. It is held until the matchers and
 	// the log have all bytes that buf has.
 	writing sync.Mutex
+	// logging is held while the log lacks bytes that buf has.
+	logging sync.Mutex
 	// counts is how many bytes the record takes beside its output.
 	counts int64
 
 	// mu guards the fields below. Watch holds it from its last look at the text that
 	// is there until the matcher is among the others: so the matcher misses no byte,
 	// and gets none twice. It isn't held while text is searched or written to the log,
-	// so no reader of the window waits for a slow pattern or a slow disk.
+	// so no reader waits for a slow pattern, and none of the window for a slow disk.
 	mu       sync.Mutex
 	matchers []*Matcher
 	searched *sync.Cond        // they have searched a text; its lock is mu
@@ -173,11 +175,13 @@ func (s *Stream) locked(write func()) (added int, grown bool) {
 		s.opts.Memory.Add(more)
 	}
 	matchers, pending := s.searching()
+	s.logging.Lock()
 	s.mu.Unlock()
-	s.search(matchers, text, pending)
 	if s.log != nil {
 		s.log.write(text)
 	}
+	s.logging.Unlock()
+	s.search(matchers, text, pending)
 	return len(text), more > 0
 }
 
@@ -248,8 +252,8 @@ func (s *Stream) RetireLog() bool { return s.log != nil && s.log.retire() }
 // awaitLog returns when the log has all text that the window has dropped until
 // now.
 func (s *Stream) awaitLog() {
-	s.writing.Lock()
-	defer s.writing.Unlock()
+	s.logging.Lock()
+	defer s.logging.Unlock()
 }
 
 // keeps returns how many bytes of output are kept, plus the bytes that the
