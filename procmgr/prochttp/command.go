@@ -164,7 +164,11 @@ func (c *commandConn) end() {
 		select {
 		case <-c.exited:
 		case <-time.After(endTime):
-			signal(c.cmd)
+			select {
+			case <-c.exited: // just now; its number may be another's
+			default:
+				signal(c.cmd)
+			}
 		}
 	}
 	<-c.exited

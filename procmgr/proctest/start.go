@@ -130,13 +130,15 @@ func startCutShort(c *check, m *view) {
 	var refused []string
 	for i, after := range []time.Duration{0, 50_000, 200_000, 1_000_000, 3_000_000, 10_000_000, 30_000_000, 100_000_000, 300_000_000} { // ns
 		ctx, cancel := context.WithCancel(c.ctx)
+		end := cancel
 		if i%2 == 0 {
-			ctx, cancel = context.WithTimeout(c.ctx, after)
+			ctx, end = context.WithTimeout(ctx, after)
 		} else {
 			time.AfterFunc(after, cancel)
 		}
 		id := c.id()
 		out, err := m.tryStartIn(ctx, procmgr.StartRequest{ID: id, Command: "echo " + id + " >> " + quote(marks) + "; exec sleep 600", Wait: c.long})
+		end()
 		cancel()
 		if after == 0 {
 			c.is(err, context.DeadlineExceeded, "Start whose ctx had ended before")
