@@ -20,8 +20,8 @@ func (o *orphans) adopt() error {
 }
 
 // reap reaps the orphans that were already zombies at the last look, because code in
-// this program that started a process has waited for it by then. leaders tells of which
-// processes that wait may still go on.
+// this program that started a process has waited for it by then. leaders returns a
+// function that reports whether a process may still be waited for.
 func (o *orphans) reap(leaders func() func(pid int) bool) {
 	var info unix.Siginfo
 	if err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil); err != nil || info.Signo == 0 {

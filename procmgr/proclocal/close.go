@@ -80,7 +80,7 @@ func (l *Local) shutdown() error {
 	l.events.close()
 	l.mu.Unlock()
 	if hanging {
-		go l.release() // nobody waits for it
+		go l.release() // ends with the last start that hangs, for which Close must not wait
 	} else {
 		l.release()
 	}

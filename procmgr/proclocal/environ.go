@@ -21,7 +21,7 @@ const (
 
 // environ returns the environment of a command, without PWD. Of two variables of one
 // name the later one counts: the variables that the policy lets through come first, then
-// those of the sandbox, of the request, and finally those that mark the child as ours.
+// the variables of the sandbox and of the request, and finally the marks of a child of ours.
 func (l *Local) environ(r *record, req procmgr.StartRequest, own setup) []string {
 	env := slices.Concat(own.env.Env, variables(own.sandbox))
 	if l.bash {

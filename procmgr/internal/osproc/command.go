@@ -34,8 +34,8 @@ type Command struct {
 	Claim func(Lineage) error
 }
 
-// onThread calls start by OnThread. It reports whether start was called: if so, the error
-// is that of start, because what else there is to say comes too late.
+// onThread calls start by OnThread. It reports whether start was called. If it was, err
+// is start's own: a refusal by OnThread after that comes too late.
 func (c *Command) onThread(start func() error) (began bool, err error) {
 	if c.OnThread == nil {
 		return true, start()
