@@ -86,10 +86,6 @@ type Output struct {
 	// that the environment policy kept from it. It never has values. If the
 	// command has failed, the names in its output count too.
 	Withheld []string `json:"withheld,omitempty"`
-	// PassedOver says why the process does not run in the default directory, but in
-	// Process.WorkDir: "the program's own directory has gone". It is "" if no
-	// directory was passed over, as for a request that names its directory in full.
-	PassedOver string `json:"passed_over,omitempty"`
 	// Text is the output as valid UTF-8. If it exceeds the limit, its middle
 	// is left out.
 	Text string `json:"output"`

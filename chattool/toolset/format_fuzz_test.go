@@ -34,7 +34,6 @@ func FuzzFormats(f *testing.F) {
 			out.Process.StartedAt = time.Time{}
 		}
 		out.Process.LogPath, out.Process.WorkDir, out.Process.Signal = quoted, quoted, quoted
-		out.PassedOver = quoted
 		if matched {
 			out.Matched, out.MatchedLine, out.MatchedAt = true, quoted, 1
 		}

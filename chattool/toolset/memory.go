@@ -57,7 +57,7 @@ type chat struct {
 	shown   map[command][]shownOutput // the last outputs that results have shown, the newest first
 	ended   map[string]bool           // the processes whose end a result has shown
 	reads   map[string]lastRead       // of processes that live
-	place   place                     // that it was told last
+	place   string                    // the directory that it was told last
 }
 
 // A command is the same if it runs in the same way.
@@ -73,10 +73,6 @@ type shownOutput struct {
 	process procmgr.Process
 	result  int // the number of that result
 }
-
-// A place is the directory in which a command runs, and the reason why it is
-// not another one.
-type place struct{ dir, passedOver string }
 
 // A lastRead is what the last result about a process that lives has shown of it.
 type lastRead struct {
@@ -128,13 +124,8 @@ func (k *memory) forget(chatID string) {
 func (k *kit) place(r *report, m procmgr.Manager, out procmgr.Output) {
 	c, unlock := k.memory.of(m, out.Process)
 	defer unlock()
-	where := place{out.Process.WorkDir, out.PassedOver}
-	if where.dir == "" || c.place == where || c.place.dir == where.dir && where.passedOver == "" {
-		return
-	}
-	c.place, r.WorkDir = where, where.dir
-	if where.passedOver != "" {
-		r.Add("The working directory is %s: the one that was set up cannot be used (%s).", wording.Odd(where.dir), wording.Clip(where.passedOver, wording.MaxWords))
+	if dir := out.Process.WorkDir; dir != "" && dir != c.place {
+		c.place, r.WorkDir = dir, dir
 	}
 }
 

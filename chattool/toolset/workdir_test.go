@@ -13,12 +13,12 @@ import (
 )
 
 // placed is a manager whose processes run where the request says, else in /home.
-func placed(chat, passedOver string) *fake {
+func placed(chat string) *fake {
 	at := func(id, dir string) procmgr.Output {
 		out := exited(id, 0, "")
 		out.Process.ChatID, out.Process.WorkDir = chat, dir
 		if dir == "" {
-			out.Process.WorkDir, out.PassedOver = "/home", passedOver
+			out.Process.WorkDir = "/home"
 		}
 		return out
 	}
@@ -50,7 +50,7 @@ func TestWorkDirIsTold(t *testing.T) {
 	t.Parallel()
 	for _, chat := range []string{"", "chat-1"} {
 		t.Run("chat "+chat, func(t *testing.T) {
-			walk(t.Context(), t, newSet(toolset.Static(placed(chat, "")), nil),
+			walk(t.Context(), t, newSet(toolset.Static(placed(chat)), nil),
 				step{"process_list", `{}`, ""},
 				step{"execute", `{"command":"x"}`, "/home"},
 				step{"execute", `{"command":"x"}`, ""},
@@ -67,7 +67,7 @@ func TestWorkDirIsTold(t *testing.T) {
 		})
 	}
 	t.Run("the first result is of process_output", func(t *testing.T) {
-		walk(t.Context(), t, newSet(toolset.Static(placed("chat-1", "")), nil),
+		walk(t.Context(), t, newSet(toolset.Static(placed("chat-1")), nil),
 			step{"process_output", `{"process_id":"a"}`, "/home"},
 			step{"execute", `{"command":"x"}`, ""},
 		)
@@ -94,9 +94,9 @@ func TestWorkDirIsToldToEachChat(t *testing.T) {
 	in := func(manager func() procmgr.Manager) context.Context {
 		return context.WithValue(t.Context(), key{}, manager)
 	}
-	a := in(func() procmgr.Manager { return placed("a", "") })
-	b := in(func() procmgr.Manager { return placed("b", "") })
-	one, two := placed("", ""), placed("", "")
+	a := in(func() procmgr.Manager { return placed("a") })
+	b := in(func() procmgr.Manager { return placed("b") })
+	one, two := placed(""), placed("")
 	told, known := step{"execute", `{"command":"x"}`, "/home"}, step{"execute", `{"command":"x"}`, ""}
 	walk(a, t, set, told, known)
 	walk(b, t, set, told, known)
@@ -107,30 +107,7 @@ func TestWorkDirIsToldToEachChat(t *testing.T) {
 
 	// Beyond a bound all are told once more, and nothing grows.
 	for i := range 2000 {
-		walk(in(func() procmgr.Manager { return placed(fmt.Sprint("chat ", i), "") }), t, set, told)
+		walk(in(func() procmgr.Manager { return placed(fmt.Sprint("chat ", i)) }), t, set, told)
 	}
 	walk(a, t, set, told, known)
-}
-
-// A directory that was passed over is said beside the one that was taken.
-func TestPassedOverIsTold(t *testing.T) {
-	t.Parallel()
-	const why = "no such directory: /srv/app"
-	const note = "The working directory is /home: the one that was set up cannot be used (" + why + ")."
-	m := placed("a", why)
-	set := newSet(toolset.Static(m), nil)
-	for i, tt := range []struct{ arguments, workdir, note string }{
-		{`{"command":"x"}`, "/home", note},
-		{`{"command":"x"}`, "", ""},
-		{`{"command":"x","workdir":"/home"}`, "", ""},
-		{`{"command":"x"}`, "", ""},
-		{`{"command":"x","workdir":"/tmp"}`, "/tmp", ""},
-		{`{"command":"x"}`, "/home", note},
-	} {
-		got := contents(t, set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: json.RawMessage(tt.arguments)}))
-		dir, _ := got["workdir"].(string)
-		said, _ := got["note"].(string)
-		require.Equal(t, tt.workdir, dir, "call %d", i)
-		require.Equal(t, tt.note, said, "call %d", i)
-	}
 }

@@ -1,9 +1,6 @@
 package proclocal
 
 import (
-	"errors"
-	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -21,13 +18,13 @@ import (
 // request names, else the default one. home is the directory for ~. If the
 // request names a directory, no other one takes its place: the command may be
 // meant for that one alone.
-func (l *Local) directory(r *record, name, configured, home string) (string, error) {
+func directory(from *baseenv.Origin, name, configured, home string) (string, error) {
 	name, err := baseenv.ExpandHome(drivePath(runtime.GOOS, name), home)
 	if err != nil {
 		return "", err
 	}
 	if !filepath.IsAbs(name) {
-		byDefault, err := l.defaultDirectory(r, configured, home)
+		byDefault, err := defaultDirectory(from, configured)
 		if err != nil || name == "" {
 			return byDefault, err
 		}
@@ -37,21 +34,15 @@ func (l *Local) directory(r *record, name, configured, home string) (string, err
 		name = filepath.Join(byDefault, name)
 	}
 	if err := osproc.CheckDirectory(name); err != nil {
-		problem := procmgr.Reason(err)
-		if r.passedOver != "" {
-			problem += " (the default was passed over: " + r.passedOver + ")"
-		}
-		return "", xerrors.Errorf("%s; name one that exists and can be entered: %w", problem, procmgr.ErrInvalid)
+		return "", xerrors.Errorf("%s; name one that exists and can be entered: %w", procmgr.Reason(err), procmgr.ErrInvalid)
 	}
 	return name, nil
 }
 
-// defaultDirectory returns the configured directory if there is one. Otherwise it
-// returns the current directory of the program that starts the command, or the home if
-// that has gone: it logs this, and notes it in the record for the answer. A configured
-// directory that cannot be used is an error, because the command may be meant for
-// that one alone.
-func (l *Local) defaultDirectory(r *record, configured, home string) (string, error) {
+// defaultDirectory returns the configured directory, or else the current directory of the
+// program that starts the command. If that cannot be used, nothing runs in its place,
+// because the command may be meant for it alone.
+func defaultDirectory(from *baseenv.Origin, configured string) (dir string, err error) {
 	if configured != "" {
 		if err := osproc.CheckDirectory(configured); err != nil {
 			return "", xerrors.Errorf("the configured directory cannot be used (%s); name another one, or have the host's WorkDir corrected: %w",
@@ -59,37 +50,16 @@ func (l *Local) defaultDirectory(r *record, configured, home string) (string, er
 		}
 		return configured, nil
 	}
-	dir, err := currentDirectory(r.origin)
-	if err == nil {
-		if err = osproc.CheckDirectory(dir); err == nil {
-			return dir, nil
-		}
-	}
-	passed := procmgr.Reason(err)
-	r.log(slog.LevelWarn, "working directory passed over", slog.String("error", passed))
-	if home != "" {
-		if err = osproc.CheckDirectory(home); err == nil {
-			r.passedOver = passed
-			return home, nil
-		}
-		passed += "; " + procmgr.Reason(err)
-	}
-	return "", xerrors.Errorf("there is no default directory (%s); name a directory: %w", passed, procmgr.ErrInvalid)
-}
-
-// currentDirectory returns the current directory of the program that starts the
-// command.
-func currentDirectory(from *baseenv.Origin) (dir string, err error) {
-	if from == nil {
-		dir, err = os.Getwd()
-	} else {
+	if from != nil {
 		dir = from.Dir
+	} else if dir, err = os.Getwd(); err != nil {
+		dir = ""
 	}
-	switch {
-	case errors.Is(err, fs.ErrNotExist), from != nil && dir == "":
-		return "", xerrors.New("the program's own directory has gone")
-	case err != nil:
-		return "", xerrors.Errorf("the program's own directory cannot be told: %w", err)
+	if dir != "" {
+		err = osproc.CheckDirectory(dir)
+	}
+	if dir == "" || err != nil {
+		return "", xerrors.Errorf("the program's own directory has gone, or cannot be entered; name a directory: %w", procmgr.ErrInvalid)
 	}
 	return dir, nil
 }

@@ -21,7 +21,7 @@ func setHome(t *testing.T, dir string) {
 }
 
 // A request runs in the directory that it names, else in the configured one,
-// else in the program's own, else in the home.
+// else in the program's own.
 func TestStartDirectory(t *testing.T) {
 	base, home, own := t.TempDir(), t.TempDir(), t.TempDir()
 	sub := filepath.Join(base, "sub")
@@ -50,14 +50,13 @@ func TestStartDirectory(t *testing.T) {
 			out := start(t, l, procmgr.StartRequest{Command: "pwd -P; echo $PWD", WorkDir: tt.asked, Wait: long})
 			require.Equal(t, filepath.ToSlash(tt.want+"\n"+tt.want+"\n"), filepath.ToSlash(out.Text))
 			require.Equal(t, tt.want, out.Process.WorkDir)
-			require.Empty(t, out.PassedOver)
 		})
 	}
 }
 
 // Nothing runs if a configured directory cannot be used, because "rm -rf build" is
 // meant for that one: New fails, and Start if the directory has gone since, or is a
-// chat's. The directory that a request names is never passed over.
+// chat's. No other one takes its place.
 func TestDirectoryMissing(t *testing.T) {
 	own := t.TempDir()
 	gone, file := filepath.Join(own, "gone"), filepath.Join(own, "file")
@@ -137,7 +136,6 @@ func TestStartDirectoryGone(t *testing.T) {
 		t.Skip("a directory that a program is in cannot be removed there")
 	}
 	home, own, next := t.TempDir(), t.TempDir(), t.TempDir()
-	gone := filepath.Join(home, "gone")
 	setHome(t, home)
 	t.Chdir(own)
 	l := newLocal(t, nil)
@@ -151,23 +149,17 @@ func TestStartDirectoryGone(t *testing.T) {
 	require.Equal(t, next, pwd().Process.WorkDir)
 
 	require.NoError(t, os.Remove(next))
-	const says = "the program's own directory has gone"
-	passed := pwd()
-	require.Equal(t, home, passed.Process.WorkDir)
-	require.Equal(t, says, passed.PassedOver)
-	t.Run("a request relative to it", func(t *testing.T) {
-		_, err := l.Start(t.Context(), procmgr.StartRequest{Command: "true", WorkDir: "sub"})
+	for _, tt := range []struct{ asked, says string }{
+		{"", "the program's own directory has gone, or cannot be entered; name a directory"},
+		{"sub", "the program's own directory has gone, or cannot be entered; name a directory"},
+		{"~/x", "no such directory: " + filepath.Join(home, "x") + "; name one that exists and can be entered"},
+	} {
+		_, err := l.Start(t.Context(), procmgr.StartRequest{Command: "true", WorkDir: tt.asked})
 		require.ErrorIs(t, err, procmgr.ErrInvalid)
-		require.Equal(t, "no such directory: "+filepath.Join(home, "sub")+" (the default was passed over: "+says+"); name one that exists and can be entered", procmgr.Reason(err))
-	})
-	t.Run("no home either", func(t *testing.T) {
-		setHome(t, gone)
-		_, err := l.Start(t.Context(), procmgr.StartRequest{Command: "true"})
-		require.ErrorIs(t, err, procmgr.ErrInvalid)
-		require.Equal(t, "there is no default directory ("+says+"; no such directory: "+gone+"); name a directory", procmgr.Reason(err))
-		setHome(t, "")
-		_, err = l.Start(t.Context(), procmgr.StartRequest{Command: "true", WorkDir: "~/x"})
-		require.ErrorIs(t, err, procmgr.ErrInvalid)
-		require.Equal(t, "no home is known for ~/x; name the directory in full", procmgr.Reason(err))
-	})
+		require.Equal(t, tt.says, procmgr.Reason(err))
+	}
+	setHome(t, "")
+	_, err := l.Start(t.Context(), procmgr.StartRequest{Command: "true", WorkDir: "~/x"})
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+	require.Equal(t, "no home is known for ~/x; name the directory in full", procmgr.Reason(err))
 }

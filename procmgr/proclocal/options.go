@@ -49,8 +49,7 @@ type Options struct {
 	// relative directory of a request is resolved. A relative path is below this program's
 	// current directory, and a ~ is the home of its user. If the directory cannot be used,
 	// New and Start are [procmgr.ErrInvalid]. With "", commands run in the program's
-	// current directory at that time. If that has been removed, they run in the home; a
-	// log line and Output.PassedOver say so.
+	// current directory at that time, and Start is ErrInvalid if that has been removed.
 	WorkDir string
 	// PerChat returns the options in which the commands of a chat differ; nil is none.
 	// It is called once for each process that is to start, before UpdateEnv, with the

@@ -100,7 +100,6 @@ func (r *record) output(from int64, limit headtail.Limits, highlight int, m *cap
 	return procmgr.Output{
 		Process:     process,
 		Withheld:    withheld,
-		PassedOver:  r.passedOver,
 		Text:        page.Text,
 		Truncated:   page.Truncated,
 		Next:        page.Next,

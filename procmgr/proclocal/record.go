@@ -35,12 +35,10 @@ type record struct {
 	ready  chan struct{}
 	failed error // why nothing was started
 	tree   *osproc.Tree
-	in     *input.Inlet // nil if its stdin is empty
-	masks  *redact.Set  // what is masked in the output; never changed
-	lacks  []string     // the variables that the policy kept from the command; never changed
-	// passedOver is for Output.PassedOver.
-	passedOver string
-	origin     *baseenv.Origin // of the start; nil for this program
+	in     *input.Inlet    // nil if its stdin is empty
+	masks  *redact.Set     // what is masked in the output; never changed
+	lacks  []string        // the variables that the policy kept from the command; never changed
+	origin *baseenv.Origin // of the start; nil for this program
 
 	told chan struct{} // closed when OnStart has returned; nil if there is none
 

@@ -188,7 +188,7 @@ func (l *Local) spawn(ctx context.Context, r *record, req procmgr.StartRequest) 
 		return given
 	})
 	r.withheld = named(r.lacks, req.Command)
-	dir, err := l.directory(r, req.WorkDir, own.workDir, homeOf(env))
+	dir, err := directory(r.origin, req.WorkDir, own.workDir, homeOf(env))
 	if err != nil {
 		return nil, err
 	}

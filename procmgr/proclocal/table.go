@@ -342,7 +342,7 @@ func buried(r *record) *tombstone {
 	p := r.snapshot()
 	p.Command = cutShort(p.Command)
 	p.LogPath = "" // the log goes with the record
-	return &tombstone{id: r.id, key: r.key, used: p.StartedAt, left: procmgr.Output{Process: p, Withheld: r.withheld, PassedOver: r.passedOver, Next: r.out.Total()}}
+	return &tombstone{id: r.id, key: r.key, used: p.StartedAt, left: procmgr.Output{Process: p, Withheld: r.withheld, Next: r.out.Total()}}
 }
 
 // makeRoom is called when the kept output has grown.

@@ -173,11 +173,6 @@ var mutants = []mutant{
 			_ = m.Signal(ctx, req.ID, procmgr.Terminate)
 		}
 	}), "directory/missing"},
-	{"forgets what it has passed over", started(func(_ context.Context, _ procmgr.Manager, req procmgr.StartRequest, out *procmgr.Output, _ *error) {
-		if req.WorkDir == "" {
-			out.PassedOver = "no such directory: /srv"
-		}
-	}), "directory/passed over"},
 
 	// Commands
 	{"joins lines", starting(func(req *procmgr.StartRequest) { req.Command = strings.ReplaceAll(req.Command, "\n", " ") }), "command/exactly as given"},

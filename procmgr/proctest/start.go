@@ -356,14 +356,6 @@ var directoryCases = []testCase{
 			c.text(m.runAs(procmgr.StartRequest{Command: "pwd -P", WorkDir: "~"}), shells.Text)
 		}
 	}},
-	{"passed over", "PassedOver is set only if a default directory could not be used, never for a request that names its directory; every read returns the same", func(c *check, m *view) {
-		out := m.runAs(procmgr.StartRequest{Command: "pwd -P", WorkDir: m.dir()})
-		c.errorIf(out.PassedOver != "", "a request named its directory in full, and PassedOver says %q", out.PassedOver)
-		out = m.run("pwd -P")
-		if again := m.look(out.Process.ID); again.PassedOver != out.PassedOver {
-			c.errorf("Start said that %q was passed over, and Output says %q", out.PassedOver, again.PassedOver)
-		}
-	}},
 	{"missing", "if a directory cannot be used, Start fails with ErrInvalid, runs nothing, and leaves the ID unused", directoryMissing},
 }
 
