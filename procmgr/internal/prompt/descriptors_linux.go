@@ -13,7 +13,7 @@ import (
 // isOwnSocket reports whether a process has both ends of a pair of Unix sockets, and
 // none of the others that are looked at has the other end too. Python's asyncio wakes
 // itself by such a pair.
-func (l *Look) isOwnSocket(pid int, inode uint64) bool {
+func (l *look) isOwnSocket(pid int, inode uint64) bool {
 	peer, err := peerOf(uint32(inode))
 	if err != nil || !holds(pid, peer) {
 		return false
@@ -96,7 +96,7 @@ func peerOf(inode uint32) (peer uint32, err error) {
 
 // isOwn reports whether only the program or the kernel acts on a descriptor: a pipe or
 // a pair of sockets to itself, an eventfd, a signalfd, a timerfd or an inotify.
-func (l *Look) isOwn(pid, fd int, seen sight) bool {
+func (l *look) isOwn(pid, fd int, seen sight) bool {
 	switch seen.kind {
 	case unix.S_IFIFO:
 		return l.isOwnPipe(pid, seen.file)
@@ -113,7 +113,7 @@ func (l *Look) isOwn(pid, fd int, seen sight) bool {
 
 // isOwnPipe reports whether a process has the end of a pipe to which one writes, and
 // none of the others that are looked at has it too.
-func (l *Look) isOwnPipe(pid int, pipe file) bool {
+func (l *look) isOwnPipe(pid int, pipe file) bool {
 	if pipe == l.place.file || !writes(pid, pipe) {
 		return false
 	}

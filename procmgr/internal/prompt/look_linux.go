@@ -14,15 +14,12 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/procstat"
 )
 
-// A Look is a look at some processes and all that they have started. As long as it
-// lasts, another one would find the same.
-type Look struct {
-	Found  *Found // nil if none waits for input, or if that cannot be told
+// A look looks at some processes and all that they have started.
+type look struct {
 	place  Place
 	mode   Mode
 	seen   []process
-	sleeps []sleep // of the threads that wait for input, if Found is set
-	relays int     // terminals in front of the place
+	relays int // terminals in front of the place
 }
 
 // A process is one at which a look looks.
@@ -41,43 +38,24 @@ type Mode struct {
 	Secret bool
 }
 
-// Lasts reports whether none of the processes has run since, and input has woken none
-// that waits for it. Then nothing can have changed, since only they themselves can change
-// anything else that the look was about.
-func (l *Look) Lasts() bool {
-	for _, p := range l.seen {
-		if p.ran < 0 || procstat.RanFor(p.pid) != p.ran {
-			return false
-		}
-	}
-	return len(l.seen) > 0 && (l.Found == nil || allLast(l.sleeps))
-}
-
-func allLast(all []sleep) bool {
-	return !slices.ContainsFunc(all, func(s sleep) bool { return !s.lasts() })
-}
-
 // maxProcesses is how many processes one look looks at.
 const maxProcesses = 256
 
-// At looks at some processes, and at all that they have started.
-func (p Place) At(pids []int, mode Mode) *Look {
-	l := &Look{place: p, mode: mode}
+// At returns the program that waits for input at a place, among some processes and all
+// that they have started. It returns nil if none waits, or if that cannot be told.
+func (p Place) At(pids []int, mode Mode) *Found {
+	l := &look{place: p, mode: mode}
 	for _, pid := range pids {
 		l.add(pid)
 	}
 	if len(l.seen) > maxProcesses {
-		return l
+		return nil
 	}
-	l.Found = l.find()
-	for i := range l.seen {
-		l.seen[i].tasks = nil
-	}
-	return l
+	return l.find()
 }
 
 // find returns the first program that waits for input, or nil.
-func (l *Look) find() *Found {
+func (l *look) find() *Found {
 	for _, p := range l.seen {
 		if p.ran < 0 {
 			continue
@@ -96,7 +74,7 @@ func (l *Look) find() *Found {
 }
 
 // add adds a process and its children.
-func (l *Look) add(pid int) {
+func (l *look) add(pid int) {
 	if len(l.seen) > maxProcesses {
 		return
 	}
@@ -111,8 +89,8 @@ func (l *Look) add(pid int) {
 }
 
 // waits reports whether a process waits for input.
-func (l *Look) waits(p process) bool {
-	l.sleeps = nil
+func (l *look) waits(p process) bool {
+	var asleep []sleep // the threads that wait for input
 	for _, task := range p.tasks {
 		s, ok := sleepOf(task)
 		switch {
@@ -124,13 +102,13 @@ func (l *Look) waits(p process) bool {
 		asking, fine := l.asks(p, task, s)
 		switch {
 		case asking:
-			l.sleeps = append(l.sleeps, s)
+			asleep = append(asleep, s)
 		case !fine:
 			return false
 		}
 	}
 	// The thread may have run while its memory was read.
-	return len(l.sleeps) > 0 && allLast(l.sleeps)
+	return len(asleep) > 0 && !slices.ContainsFunc(asleep, sleep.runs)
 }
 
 // shortest is the shortest timeout of a wait for input. A program with a shorter one
@@ -140,7 +118,7 @@ const shortest = 4 * time.Second
 
 // asks reports whether a thread waits for input. If it does not, fine reports that it
 // waits only for what the program itself can give.
-func (l *Look) asks(p process, task string, s sleep) (asking, fine bool) {
+func (l *look) asks(p process, task string, s sleep) (asking, fine bool) {
 	if s.call == read {
 		seen, ok := descriptor(p.pid, int(min(s.args[0], 1<<31-1)))
 		return ok && l.isPlace(seen, task), false
@@ -177,7 +155,7 @@ func isFirst(pid int, task string) bool { return strings.HasSuffix(task, "/"+str
 
 // isPlace reports whether a descriptor is open on the place, and whether the program
 // may read it.
-func (l *Look) isPlace(seen sight, task string) bool {
+func (l *look) isPlace(seen sight, task string) bool {
 	switch {
 	case !l.place.terminal && (seen.kind != unix.S_IFIFO || seen.file != l.place.file):
 		return false
@@ -247,21 +225,19 @@ const maxRelays = 4
 // behind returns a program that waits for input on a terminal to whose master a process
 // passes what it reads from the place, as script(1) and sudo(8) do. Whatever else such a
 // process waits for, that program can only go on with input.
-func (l *Look) behind(p process) *Found {
+func (l *look) behind(p process) *Found {
 	if l.relays == maxRelays {
 		return nil
 	}
 	for _, task := range p.tasks {
-		relay, masters := l.relayed(p, task)
-		for _, master := range masters {
+		for _, master := range l.relayed(p, task) {
 			place, mode, err := masterOf(p.pid, master)
 			if err != nil {
 				continue
 			}
-			inner := &Look{place: place, mode: mode, seen: l.seen, relays: l.relays + 1}
+			inner := &look{place: place, mode: mode, seen: l.seen, relays: l.relays + 1}
 			found := inner.find()
 			if _, after, err := masterOf(p.pid, master); found != nil && err == nil && after == mode {
-				l.sleeps = append(inner.sleeps, relay)
 				return found
 			}
 		}
@@ -270,22 +246,22 @@ func (l *Look) behind(p process) *Found {
 }
 
 // relayed returns the masters of terminals for which a thread waits while it waits for
-// input from the place, and its sleep.
-func (l *Look) relayed(p process, task string) (s sleep, masters []int) {
+// input from the place.
+func (l *look) relayed(p process, task string) (masters []int) {
 	s, ok := sleepOf(task)
 	if !ok {
-		return s, nil
+		return nil
 	}
 	all, _, ok := watchedBy(p.pid, s)
 	if !ok {
-		return s, nil
+		return nil
 	}
 	reads := false
 	for _, w := range all {
 		seen, ok := descriptor(p.pid, w.fd)
 		switch {
 		case !ok || w.file != file{} && w.file != seen.file:
-			return s, nil
+			return nil
 		case l.isPlace(seen, task):
 			reads = reads || w.reads
 		case seen.kind == unix.S_IFCHR && seen.device == multiplexer:
@@ -293,9 +269,9 @@ func (l *Look) relayed(p process, task string) (s sleep, masters []int) {
 		}
 	}
 	if !reads {
-		return s, nil
+		return nil
 	}
-	return s, masters
+	return masters
 }
 
 // masterOf returns the terminal whose master is a descriptor of a process, and what it

@@ -44,19 +44,18 @@ func run(t *testing.T, cmd *exec.Cmd) {
 }
 
 // found looks until a process waits at a place.
-func found(t *testing.T, p prompt.Place, pid int, mode prompt.Mode) *prompt.Look {
+func found(t *testing.T, p prompt.Place, pid int, mode prompt.Mode) *prompt.Found {
 	t.Helper()
 	for began := time.Now(); time.Since(began) < long; time.Sleep(time.Millisecond) {
-		if l := p.At([]int{pid}, mode); l.Found != nil {
-			return l
+		if f := p.At([]int{pid}, mode); f != nil {
+			return f
 		}
 	}
 	require.Fail(t, "it is never found")
 	return nil
 }
 
-// A process is found as long as it reads, a look lasts until it runs, and it does not
-// wait at another place.
+// A process is found as long as it reads, and only at its own place.
 func TestPipe(t *testing.T) {
 	cmd, in := start(t, "read -r x; exec sleep 600")
 	_, other := start(t, "exec sleep 600")
@@ -66,24 +65,20 @@ func TestPipe(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEqual(t, here, there)
 	l := found(t, here, cmd.Process.Pid, prompt.Mode{})
-	require.Equal(t, cmd.Process.Pid, l.Found.PID)
-	require.Equal(t, "sh", l.Found.Program)
-	require.False(t, l.Found.Secret)
-	require.Nil(t, there.At([]int{cmd.Process.Pid}, prompt.Mode{}).Found)
-	require.True(t, l.Lasts())
+	require.Equal(t, cmd.Process.Pid, l.PID)
+	require.Equal(t, "sh", l.Program)
+	require.False(t, l.Secret)
+	require.Nil(t, there.At([]int{cmd.Process.Pid}, prompt.Mode{}))
 
 	require.NoError(t, cmd.Process.Signal(syscall.SIGSTOP))
-	require.Eventually(t, func() bool { return !l.Lasts() }, long, time.Millisecond)
-	require.Nil(t, here.At([]int{cmd.Process.Pid}, prompt.Mode{}).Found, "it is stopped")
+	gone := func() bool { return here.At([]int{cmd.Process.Pid}, prompt.Mode{}) == nil }
+	require.Eventually(t, gone, long, time.Millisecond, "it is stopped")
 	require.NoError(t, cmd.Process.Signal(syscall.SIGCONT))
-	l = found(t, here, cmd.Process.Pid, prompt.Mode{})
+	found(t, here, cmd.Process.Pid, prompt.Mode{})
 	_, err = in.WriteString("x\n")
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return !l.Lasts() }, long, time.Millisecond)
-	require.Eventually(t, func() bool {
-		return here.At([]int{cmd.Process.Pid}, prompt.Mode{}).Found == nil
-	}, long, time.Millisecond)
-	require.False(t, here.At([]int{1 << 30}, prompt.Mode{}).Lasts(), "nobody knows that process")
+	require.Eventually(t, gone, long, time.Millisecond)
+	require.Nil(t, here.At([]int{1 << 30}, prompt.Mode{}), "there is no such process")
 }
 
 // Of a terminal, the group in the foreground counts, and its own name too.
@@ -99,15 +94,15 @@ func TestTerminal(t *testing.T) {
 	require.NoError(t, err)
 	pid := cmd.Process.Pid
 	l := found(t, p, pid, prompt.Mode{Group: pid, Secret: true})
-	require.True(t, l.Found.Secret)
-	require.Nil(t, p.At([]int{pid}, prompt.Mode{Group: pid + 1}).Found, "another group is in the foreground")
+	require.True(t, l.Secret)
+	require.Nil(t, p.At([]int{pid}, prompt.Mode{Group: pid + 1}), "another group is in the foreground")
 	other, theirs, err := pty.Open()
 	require.NoError(t, err)
 	defer other.Close()
 	defer theirs.Close()
 	q, err := prompt.PlaceOf(int(other.Fd()), true)
 	require.NoError(t, err)
-	require.Nil(t, q.At([]int{pid}, prompt.Mode{Group: pid}).Found, "it is another terminal")
+	require.Nil(t, q.At([]int{pid}, prompt.Mode{Group: pid}), "it is another terminal")
 }
 
 // A name that a program has forged stands on one line, without controls.
@@ -115,5 +110,5 @@ func TestName(t *testing.T) {
 	cmd, in := start(t, `printf 'a\033[2J\nb' >/proc/$$/comm; read -r x; true`)
 	p, err := prompt.PlaceOf(int(in.Fd()), false)
 	require.NoError(t, err)
-	require.Equal(t, "a[2Jb", found(t, p, cmd.Process.Pid, prompt.Mode{}).Found.Program)
+	require.Equal(t, "a[2Jb", found(t, p, cmd.Process.Pid, prompt.Mode{}).Program)
 }

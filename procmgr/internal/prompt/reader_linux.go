@@ -14,7 +14,6 @@ const Supported = true
 type Reader struct {
 	mu    sync.Mutex // held by the one that looks; guards the fields below
 	place *Place
-	last  *Look
 }
 
 // patience is how long a look is waited for. A process can make the system wait when
@@ -22,19 +21,14 @@ type Reader struct {
 const patience = 100 * time.Millisecond
 
 // Waits returns the process that waits for input, among the given ones and the
-// processes they have started. conn is the other end of what they read. mode and pids
-// are called unless the last look still holds. Waits returns nil if none waits or if
-// that is unknown.
+// processes they have started. conn is the other end of what they read. Waits returns nil
+// if none waits or if that is unknown.
 //
 // Waits gives up a look that takes longer than patience. The look ends with the process
 // that delays it, and until then there is no other look.
 func (r *Reader) Waits(conn syscall.RawConn, terminal bool, mode func() (Mode, bool), pids func() []int) *Found {
 	if !r.mu.TryLock() {
 		return nil
-	}
-	if r.last != nil && r.last.Lasts() {
-		defer r.mu.Unlock()
-		return r.last.Found
 	}
 	if r.place == nil {
 		_ = conn.Control(func(fd uintptr) {
@@ -51,14 +45,11 @@ func (r *Reader) Waits(conn syscall.RawConn, terminal bool, mode func() (Mode, b
 	all, done := pids(), make(chan *Found, 1)
 	go func() { // waited for below, unless it takes too long
 		defer r.mu.Unlock()
-		r.last = r.place.At(all, now)
+		found := r.place.At(all, now)
 		if after, ok := mode(); !ok || after != now {
-			// A program has set it meanwhile, such as the echo, and waits since.
-			r.last = nil
-			done <- nil
-			return
+			found = nil // a program has set it meanwhile, such as the echo, and waits since
 		}
-		done <- r.last.Found
+		done <- found
 	}()
 	over := time.NewTimer(patience)
 	defer over.Stop()

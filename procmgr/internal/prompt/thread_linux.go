@@ -33,11 +33,11 @@ type sleep struct {
 	text string // as the system has written it
 }
 
-// lasts reports whether the thread has not been woken. One that was may not have run
-// yet, on a busy machine for seconds.
-func (s sleep) lasts() bool {
+// runs reports whether the thread has been woken since. On a busy machine it may not run
+// for seconds yet.
+func (s sleep) runs() bool {
 	now, ok := sleepOf(s.task)
-	return ok && now.text == s.text
+	return !ok || now.text != s.text
 }
 
 // sleepOf returns the call in which a thread sleeps. It reports false if the thread
