@@ -123,6 +123,17 @@ func TestTerminalPaste(t *testing.T) {
 	require.Equal(t, "one", out.Text, "no line end, no paste")
 	_, err := l.Input(t.Context(), id, procmgr.InputRequest{Data: []byte("a\x1b[201~\nrm -rf /\n")})
 	require.ErrorIs(t, err, procmgr.ErrInvalid)
+
+	// A text for which there is no room must not go on with the next one.
+	dir := t.TempDir()
+	id = opened(t, l, procmgr.StdinTerminal, `stty raw -echo; mkfifo `+dir+`/go; printf '\033[?2004hready'; read x <`+dir+`/go; exec cat -v`)
+	ready(t, l, id, "ready")
+	data := bytes.Repeat([]byte("line\n"), 10_000)
+	require.Less(t, input(t, l, id, procmgr.InputRequest{Data: data}).Written, len(data))
+	run(t, l, "echo >"+dir+"/go")
+	ready(t, l, id, "^line$")
+	out = input(t, l, id, procmgr.InputRequest{Data: []byte("next"), Until: "next$", Wait: long})
+	require.True(t, strings.HasSuffix(out.Text, "^[[201~next"), "%q", out.Text[max(0, len(out.Text)-50):])
 }
 
 // A prompt that was there before the write is not the answer to it, whether it is

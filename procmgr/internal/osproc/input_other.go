@@ -17,7 +17,7 @@ const MaxLine = 1023
 // An Input does not exist on this system, and none of its methods is called.
 type Input struct{}
 
-func (in *Input) Write(context.Context, []byte, time.Time, func()) (int, error) {
+func (in *Input) Write(context.Context, []byte, time.Time) (int, error) {
 	return 0, ErrStdinClosed
 }
 func (in *Input) Mode() (TerminalMode, error) { return TerminalMode{}, ErrStdinClosed }

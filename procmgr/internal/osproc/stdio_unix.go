@@ -146,13 +146,9 @@ const patience = 50 * time.Millisecond
 // Write writes p until all of it is written, until a time, or until ctx ends. It tries
 // at least once. n is the number of bytes taken. If n is less than len(p), the error
 // says why; it is nil if the time was up. If stdin no longer has a reader, the error is
-// [ErrStdinClosed]. stalled is called before the first wait.
-func (in *Input) Write(ctx context.Context, p []byte, until time.Time, stalled func()) (n int, err error) {
+// [ErrStdinClosed].
+func (in *Input) Write(ctx context.Context, p []byte, until time.Time) (n int, err error) {
 	n, err = in.try(p)
-	if n == len(p) || err != nil {
-		return n, err
-	}
-	stalled()
 	for n < len(p) && err == nil && ctx.Err() == nil && time.Now().Before(until) {
 		_ = in.file.SetWriteDeadline(time.Now().Add(min(patience, time.Until(until))))
 		var took int

@@ -24,16 +24,18 @@ type Inlet struct {
 	masks    *redact.Set   // what the screen does not show
 	tree     *osproc.Input // set before anybody knows the process
 	turn     chan struct{} // holds a token while a request writes
-	owed     string        // the rest of a pasted text's marks; for the request that has the turn
-	print    printMonitor
+	pasting  bool          // the end mark of a pasted text is to come; for the request that has the turn
 
 	// mu guards the fields below. It is held while output is drawn.
-	mu      sync.Mutex
-	stalled chan struct{}   // closed while the request that writes waits for room
-	closed  bool            // a request has closed the pipe
-	screen  *screen.Screen  // nil for a pipe, and once the output has ended
-	last    *procmgr.Screen // then what it showed at last
-	replies []byte          // of the screen to the program, not yet written
+	mu        sync.Mutex
+	closed    bool            // a request has closed the pipe
+	screen    *screen.Screen  // nil for a pipe, and once the output has ended
+	last      *procmgr.Screen // then what it showed at last
+	replies   []byte          // of the screen to the program, not yet written
+	prints    int64           // pieces of output
+	printedAt time.Time       // when the last one came
+	writes    int64           // how often the process was written to
+	writtenAt time.Time       // when it was, the last time
 }
 
 // New returns the Inlet of a process that is about to start, whose output goes to out.
@@ -42,7 +44,7 @@ type Inlet struct {
 func New(req procmgr.StartRequest, out *capture.Stream, exited func() bool, masks *redact.Set) *Inlet {
 	in := &Inlet{
 		out: out, exited: exited, terminal: req.Stdin == procmgr.StdinTerminal, masks: masks,
-		turn: make(chan struct{}, 1), stalled: make(chan struct{}),
+		turn: make(chan struct{}, 1),
 	}
 	if in.terminal {
 		in.screen = screen.New(Cols, Rows)
@@ -59,7 +61,7 @@ func (in *Inlet) Add(p []byte) {
 		in.reply()
 	}
 	in.out.Add(p)
-	in.print.note()
+	in.printed()
 }
 
 // End implements osproc.Sink.
@@ -71,7 +73,15 @@ func (in *Inlet) End() {
 	}
 	in.mu.Unlock()
 	in.out.End()
-	in.print.note()
+	in.printed()
+}
+
+// printed notes a piece of output that can be read.
+func (in *Inlet) printed() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.prints++
+	in.printedAt = time.Now()
 }
 
 // maxReplies is how many bytes of replies wait at most. A program that asks and
@@ -146,47 +156,15 @@ func Kind(s procmgr.Stdin) osproc.Stdin {
 	return osproc.StdinEmpty
 }
 
-// A printMonitor knows when a process has printed, and when it was written to.
-type printMonitor struct {
-	mu     sync.Mutex // guards the fields below
-	count  int64      // pieces of output
-	last   time.Time
-	wrote  time.Time // when the process was last written to
-	writes int64     // how often it was
-}
-
-func (p *printMonitor) note() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.count++
-	p.last = time.Now()
-}
-
-// written notes that the process was written to.
-func (p *printMonitor) written() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.writes++
-	p.wrote = time.Now()
-}
-
-// look returns how many pieces there were, and when the last one came.
-func (p *printMonitor) look() (count int64, last time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.count, p.last
-}
-
 // Active returns when the process has last printed or was written to, and how often it
 // was written to.
 func (in *Inlet) Active() (at time.Time, writes int64) {
-	p := &in.print
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if at = p.last; p.wrote.After(at) {
-		at = p.wrote
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if at = in.printedAt; in.writtenAt.After(at) {
+		at = in.writtenAt
 	}
-	return at, p.writes
+	return at, in.writes
 }
 
 // quietAtLast is how long UntilQuiet waits for the first output.
@@ -195,9 +173,11 @@ const quietAtLast = 2 * time.Second
 // Quiet reports whether the output after a write has been quiet for so long, and if not,
 // when to ask again.
 func (in *Inlet) Quiet(w *Receipt, quiet time.Duration) (is bool, pause time.Duration) {
-	count, last := in.print.look()
+	in.mu.Lock()
+	prints, last := in.prints, in.printedAt
+	in.mu.Unlock()
 	at := w.at.Add(quietAtLast)
-	if count > w.count {
+	if prints > w.prints {
 		if last.Before(w.at) {
 			last = w.at
 		}
@@ -213,7 +193,7 @@ type Receipt struct {
 	N      int          // bytes of Data
 	Err    error        // why not all was written
 	Closed bool         // it has closed the pipe
-	count  int64        // of the output's pieces before the write
+	prints int64        // pieces of output before the write
 	at     time.Time    // after the write
 }
 

@@ -20,7 +20,9 @@ func (in *Inlet) Write(ctx context.Context, w *Receipt, req procmgr.InputRequest
 	defer func() { w.at = time.Now() }()
 	mark := func() {
 		w.Before = in.out.Mark()
-		w.count, _ = in.print.look()
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		w.prints = in.prints
 	}
 	if !check.Writes(req) {
 		mark()
@@ -35,7 +37,7 @@ func (in *Inlet) Write(ctx context.Context, w *Receipt, req procmgr.InputRequest
 		return true, err
 	}
 	defer in.release()
-	text, before, err := in.encode(req)
+	text, before, pasted, err := in.encode(req)
 	if err == nil && in.exited() {
 		err = osproc.ErrStdinClosed
 	}
@@ -44,21 +46,15 @@ func (in *Inlet) Write(ctx context.Context, w *Receipt, req procmgr.InputRequest
 	}
 	mark()
 	n := 0
-	err = in.endPaste(ctx, until)
-	if errors.Is(err, errBusy) && len(req.Data) > 0 {
-		return false, nil
-	}
-	if err != nil {
-		return true, err
-	}
 	if len(text) > 0 {
-		n, err = in.tree.Write(ctx, text, until, in.stall)
-		if before > 0 {
-			in.owed = owed(n, before, len(req.Data))
-		}
+		n, err = in.tree.Write(ctx, text, until)
+		in.pasting = (in.pasting || n > 0) && n < pasted
 	}
 	if n > 0 {
-		in.print.written()
+		in.mu.Lock()
+		in.writes++
+		in.writtenAt = time.Now()
+		in.mu.Unlock()
 	}
 	w.N = min(max(n-before, 0), len(req.Data))
 	if err != nil && ctx.Err() == nil {
@@ -125,57 +121,27 @@ func (in *Inlet) acquire(ctx context.Context, secret bool, until time.Time) erro
 // echoPause is how often a request with a secret looks at the terminal.
 const echoPause = 10 * time.Millisecond
 
-// awaitTurn waits for the turn to write. A request without time does not wait
-// for a request that waits for room, but it does wait for one that only writes.
+// awaitTurn waits for the turn to write. A request without time waits for a moment: an
+// earlier one that does not wait for room has ended by then.
 func (in *Inlet) awaitTurn(ctx context.Context, until time.Time) error {
-	over := time.NewTimer(max(time.Until(until), 0))
+	over := time.NewTimer(max(time.Until(until), turnPatience))
 	defer over.Stop()
-	select {
-	case in.turn <- struct{}{}:
-		return nil
-	default:
-	}
 	select {
 	case in.turn <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-over.C:
-	}
-	in.mu.Lock()
-	stalled := in.stalled
-	in.mu.Unlock()
-	select {
-	case in.turn <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-stalled:
 		return errBusy
 	}
 }
 
-// stall notes that the request that writes waits for room.
-func (in *Inlet) stall() {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	select {
-	case <-in.stalled:
-	default:
-		close(in.stalled)
-	}
-}
+// turnPatience is how long a request waits for its turn, although it has no time.
+const turnPatience = 200 * time.Millisecond
 
 // release gives the turn back, after the replies of the screen that have waited
 // for it.
 func (in *Inlet) release() {
-	in.mu.Lock()
-	select {
-	case <-in.stalled:
-		in.stalled = make(chan struct{})
-	default:
-	}
-	in.mu.Unlock()
 	for {
 		in.mu.Lock()
 		replies := in.replies
@@ -186,9 +152,9 @@ func (in *Inlet) release() {
 			return
 		}
 		in.mu.Unlock()
-		// Without a wait: if there is no room, the program does not read.
-		if in.endPaste(context.Background(), time.Time{}) == nil {
-			_, _ = in.tree.Write(context.Background(), replies, time.Time{}, func() {})
+		if !in.pasting { // or the reply would become a part of the text
+			// Without a wait: if there is no room, the program does not read.
+			_, _ = in.tree.Write(context.Background(), replies, time.Time{})
 		}
 	}
 }
@@ -206,77 +172,54 @@ func (in *Inlet) reply() {
 	}
 }
 
-// The marks of a pasted text.
+// The marks of a pasted text. If a terminal takes only a part of one, the next request
+// writes the end mark first.
 const (
 	pasteBegin = "\x1b[200~"
 	pasteEnd   = "\x1b[201~"
 )
 
-// owed returns the rest to write, before anything else, after a terminal has taken only
-// n bytes of a pasted text: the text must not become part of the next one. before is
-// the length of the mark before the text.
-func owed(n, before, data int) string {
-	switch end := before + data; {
-	case n == 0:
-		return ""
-	case n < before:
-		return pasteBegin[n:] + pasteEnd
-	case n < end:
-		return pasteEnd
-	default:
-		return pasteEnd[min(n-end, len(pasteEnd)):]
-	}
-}
-
-// endPaste ends a pasted text that was cut. The caller has the turn.
-func (in *Inlet) endPaste(ctx context.Context, until time.Time) error {
-	if in.owed == "" || !in.modes().BracketedPaste { // the program that was to read it is gone
-		in.owed = ""
-		return nil
-	}
-	n, err := in.tree.Write(ctx, []byte(in.owed), until, in.stall)
-	in.owed = in.owed[n:]
-	if err == nil && in.owed != "" {
-		err = errBusy
-	}
-	return err
-}
-
-// encode returns the bytes that a request writes, and how many of them stand
-// before its Data. The caller has the turn.
-func (in *Inlet) encode(req procmgr.InputRequest) (text []byte, before int, err error) {
+// encode returns the bytes that a request writes, and how many of them stand before its
+// Data. Once the first pasted bytes are written, no pasted text is open. The caller has
+// the turn.
+func (in *Inlet) encode(req procmgr.InputRequest) (text []byte, before, pasted int, err error) {
 	if !in.terminal {
 		in.mu.Lock()
 		closed := in.closed
 		in.mu.Unlock()
 		if closed && len(req.Data) > 0 {
-			return nil, 0, xerrors.Errorf("its stdin was closed by an earlier request, so no data can follow: %w", procmgr.ErrInvalid)
+			return nil, 0, 0, xerrors.Errorf("its stdin was closed by an earlier request, so no data can follow: %w", procmgr.ErrInvalid)
 		}
-		return req.Data, 0, nil
+		return req.Data, 0, 0, nil
 	}
 	mode, err := in.tree.Mode()
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
 	if line := longestLine(req.Data); mode.Lines && line > osproc.MaxLine {
-		return nil, 0, xerrors.Errorf("a line of the data has %d bytes, and the terminal would drop what exceeds %d; write it to a file that the program reads: %w", line, osproc.MaxLine, procmgr.ErrInvalid)
+		return nil, 0, 0, xerrors.Errorf("a line of the data has %d bytes, and the terminal would drop what exceeds %d; write it to a file that the program reads: %w", line, osproc.MaxLine, procmgr.ErrInvalid)
 	}
 	modes := in.modes()
-	text = req.Data
-	if modes.BracketedPaste && len(req.Data) > 0 {
-		if bytes.Contains(req.Data, []byte(pasteEnd)) {
-			return nil, 0, xerrors.Errorf("the data has the mark that ends a pasted text, ESC [201~, and the program takes it for that: %w", procmgr.ErrInvalid)
-		}
-		if bytes.ContainsAny(req.Data, "\r\n") {
-			before = len(pasteBegin)
-			text = append(append([]byte(pasteBegin), req.Data...), pasteEnd...)
-		}
+	if in.pasting && modes.BracketedPaste { // or the program that was to read it is gone
+		text = append(text, pasteEnd...)
+		pasted = len(text)
 	}
-	text = text[:len(text):len(text)] // Data is the caller's
+	if modes.BracketedPaste && bytes.Contains(req.Data, []byte(pasteEnd)) {
+		return nil, 0, 0, xerrors.Errorf("the data has the mark that ends a pasted text, ESC [201~, and the program takes it for that: %w", procmgr.ErrInvalid)
+	}
+	if modes.BracketedPaste && bytes.ContainsAny(req.Data, "\r\n") {
+		text = append(text, pasteBegin...)
+		before = len(text)
+		text = append(append(text, req.Data...), pasteEnd...)
+		pasted = len(text)
+	} else {
+		before = len(text)
+		text = append(text, req.Data...)
+	}
 	for _, k := range req.Keys {
 		b, err := check.KeyBytes(k, modes.AppCursor)
 		if err != nil {
-			return nil, 0, err
+			return nil, 0, 0, err
 		}
 		text = append(text, b...)
 	}
@@ -287,7 +230,7 @@ func (in *Inlet) encode(req procmgr.InputRequest) (text []byte, before int, err 
 		}
 		text = append(text, mode.EOF)
 	}
-	return text, before, nil
+	return text, before, pasted, nil
 }
 
 // longestLine returns the length of the longest line.
