@@ -108,7 +108,7 @@ func status(t testing.TB, name string) (n int) {
 	return n
 }
 
-// They take less than 1 % of a processor.
+// They take less than 5 % of a processor.
 func TestHeldWaitingTerminals(t *testing.T) {
 	testenv.Held(t)
 	t.Parallel() // a program of its own
@@ -116,7 +116,7 @@ func TestHeldWaitingTerminals(t *testing.T) {
 	for _, kind := range []string{"waiting", "silent"} {
 		share := played[float64](t, kind+"-terminals", n)
 		t.Logf("%d %s terminals: %.2f %% of a processor", n, kind, 100*share)
-		require.Less(t, share, 0.01, kind)
+		require.Less(t, share, 0.05, kind)
 	}
 }
 
