@@ -155,8 +155,7 @@ const (
 	// StdinTerminal: a terminal of its own with 120 columns and 40 rows, on which [Manager].Input types, and
 	// to which stdout and stderr go. The environment policy's variables that keep
 	// programs from asking are left out, and TERM is screen-256color, unless
-	// the policy's Set or the request has a TERM. A chat has at most 64
-	// terminals; beyond that, Start is [ErrLimit].
+	// the policy's Set or the request has a TERM.
 	//
 	// As at any terminal, "server &" ends together with its shell, because the
 	// kernel sends SIGHUP to it. setsid, nohup, set -m and trap '' HUP prevent

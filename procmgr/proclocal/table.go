@@ -40,10 +40,9 @@ type answer struct {
 
 // chatAnswers are the answers of one chat.
 type chatAnswers struct {
-	byID      map[string]answer
-	all       records
-	running   int
-	terminals int // how many of the running ones have a terminal
+	byID    map[string]answer
+	all     records
+	running int
 }
 
 // records are in the order of their starts.
@@ -140,12 +139,8 @@ func (t *table) begun(r *record) {
 func (t *table) exited(r *record) { t.count(r, -1) }
 
 func (t *table) count(r *record, delta int) {
-	c := t.chats[r.chat]
 	t.running += delta
-	c.running += delta
-	if r.terminal {
-		c.terminals += delta
-	}
+	t.chats[r.chat].running += delta
 }
 
 // remove takes a record out, and leaves a tombstone, or nothing for nil.
@@ -240,7 +235,7 @@ func (l *Local) used(chat, id string, key idempotency.Fingerprint, age time.Dura
 // empty, the record gets a new ID. If there is no room for the process, reserve
 // returns an error. The caller holds mu.
 func (l *Local) reserve(chat, id string, key idempotency.Fingerprint, terminal bool) (*record, error) {
-	if err := l.room(chat, terminal); err != nil {
+	if err := l.room(chat); err != nil {
 		return nil, err
 	}
 	for id == "" {
@@ -271,17 +266,11 @@ func (l *Local) reserve(chat, id string, key idempotency.Fingerprint, terminal b
 // maxAnswers is how many answers to inputs a process remembers.
 const maxAnswers = 64
 
-// maxTerminals is how many terminals a chat may have.
-const maxTerminals = 64
-
 // room returns nil if the chat can start another process. If not, the error says
 // which limit is reached. If chat is "", the host itself starts the process, and
 // no limit of a chat applies. The caller holds mu.
-func (l *Local) room(chat string, terminal bool) error {
+func (l *Local) room(chat string) error {
 	own := l.table.of(chat)
-	if terminal && chat != "" && own.terminals >= maxTerminals {
-		return xerrors.Errorf("%d processes of this chat have a terminal, which is the limit; end one of them first: %w", maxTerminals, procmgr.ErrLimit)
-	}
 	switch {
 	case chat != "" && l.opts.PerChat == nil && own.running >= l.opts.MaxRunningPerChat:
 		return check.Full(chat, running(own.all), l.opts.MaxRunningPerChat)

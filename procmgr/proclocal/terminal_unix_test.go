@@ -187,27 +187,6 @@ func TestTerminalHangsUp(t *testing.T) {
 	require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Kill))
 }
 
-func TestTerminalLimit(t *testing.T) {
-	l := newLocal(t, &proclocal.Options{MaxRunningPerChat: -1, StopGrace: -1})
-	chat := l.Chat("a")
-	var last string
-	for range 64 {
-		last = opened(t, chat, procmgr.StdinTerminal, "exec sleep 600")
-	}
-	req := procmgr.StartRequest{Command: "true", Stdin: procmgr.StdinTerminal}
-	_, err := chat.Start(t.Context(), req)
-	require.ErrorIs(t, err, procmgr.ErrLimit)
-	require.ErrorContains(t, err, "64")
-	for _, ok := range []func() error{
-		func() error { _, err := l.Chat("b").Start(t.Context(), req); return err },
-		func() error { _, err := l.Start(t.Context(), req); return err },
-		func() error { return chat.Signal(t.Context(), last, procmgr.Kill) },
-		func() error { _, err := chat.Start(t.Context(), req); return err },
-	} {
-		require.NoError(t, ok())
-	}
-}
-
 // A program that does not read its input blocks no caller forever, and is ended
 // as any other.
 func TestTerminalIsFull(t *testing.T) {
