@@ -22,7 +22,6 @@ import (
 // mu guards it.
 type table struct {
 	chats   map[string]*chatAnswers // that have any
-	users   map[string][]string     // the chats that have an answer for an ID
 	all     records
 	running int // records that have not exited
 	ended   *fair[*tombstone]
@@ -65,7 +64,7 @@ type tombstone struct {
 
 func newTable() *table {
 	now := time.Now()
-	t := &table{chats: make(map[string]*chatAnswers), users: make(map[string][]string), made: now, whole: now}
+	t := &table{chats: make(map[string]*chatAnswers), made: now, whole: now}
 	t.ended = newFair(maxTombstones, maxTombstones, func(it kept[*tombstone]) {
 		t.set(it.chat, it.item.id, answer{})
 		if it.item.used.After(t.whole) {
@@ -91,21 +90,10 @@ func (t *table) set(chat, id string, a answer) {
 		c = &chatAnswers{byID: make(map[string]answer)}
 		t.chats[chat] = c
 	}
-	_, known := c.byID[id]
-	switch {
-	case a != answer{}:
-		if c.byID[id] = a; !known {
-			t.users[id] = append(t.users[id], chat)
-		}
+	if c.byID[id] = a; a != (answer{}) {
 		return
-	case known:
-		delete(c.byID, id)
-		t.users[id] = slices.DeleteFunc(t.users[id], func(other string) bool { return other == chat })
 	}
-	if len(t.users[id]) == 0 {
-		delete(t.users, id)
-	}
-	if len(c.byID) == 0 {
+	if delete(c.byID, id); len(c.byID) == 0 {
 		delete(t.chats, chat)
 	}
 }
@@ -113,8 +101,8 @@ func (t *table) set(chat, id string, a answer) {
 // chatOf finds the one chat that has used an ID.
 func (t *table) chatOf(id string) (string, error) {
 	var found []string
-	for _, chat := range t.users[id] {
-		if a := t.get(chat, id); a.past == nil || !a.past.spent {
+	for chat, c := range t.chats {
+		if a := c.byID[id]; a.record != nil || a.past != nil && !a.past.spent {
 			found = append(found, chat)
 		}
 	}
