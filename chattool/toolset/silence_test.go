@@ -102,7 +102,7 @@ func TestNothingNew(t *testing.T) {
 func TestNothingNewFromTheBeginning(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newPoller(t, toolset.Options{}, "compiling\n", func(c *proctest.Command) { c.Redraw("50 %") }, day)
+		r := newPoller(t, toolset.Options{}, "compiling\n", func(c *proctest.Command) { fmt.Fprint(c, "10 %\r50 %") }, day)
 		for i := range 4 {
 			res, _ := r.read("wait_timeout", "1s")
 			require.Equal(t, i < 3, res.Report.Output != nil, "%d: %s", i, res.Content)

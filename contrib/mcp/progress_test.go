@@ -92,7 +92,7 @@ func TestWatch(t *testing.T) {
 			want: []string{"step d", "step h", "step l", "step p"}, seconds: []float64{0.25, 0.5, 0.75, 1}},
 		{name: "a line with what a terminal obeys", stop: time.Second,
 			play: func(c *proctest.Command) int {
-				fmt.Fprintln(c, "x\x1b[2K\rFORGED\u202eFORGED\u2028FORGED")
+				fmt.Fprintln(c, "x\a[2K\x1b\u202eFORGED\u202eFORGED\u2028FORGED")
 				c.Sleep(time.Hour)
 				return 0
 			},
@@ -113,7 +113,7 @@ func TestWatch(t *testing.T) {
 		{name: "a line that is drawn again", stop: 7 * time.Second,
 			play: func(c *proctest.Command) int {
 				for i := range 20 {
-					c.Redraw("at " + string(rune('a'+i)) + "%")
+					fmt.Fprintf(c, "at %c%%\r", 'a'+i)
 					c.Sleep(3 * time.Second)
 				}
 				return 0

@@ -219,10 +219,10 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "procmgr/proctest",
-		module:  []string{"procmgr", "headtail", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/idempotency"},
+		module:  []string{"procmgr", "headtail", "procmgr/internal/callerr", "procmgr/internal/capture", "procmgr/internal/check", "procmgr/internal/idempotency"},
 		outside: []string{xerrors},
 		tests:   []string{"internal/testenv", "procmgr/internal/leftover", "procmgr/internal/procstat", "procmgr/proclocal", "chattool/toolset"},
-		why:     "the suite tests any Host by its interface alone, and its users get no assertion library with it",
+		why:     "the suite tests any Host by its interface alone, and its users get no assertion library with it; a Script keeps output as a Local does",
 	},
 	{
 		dir: "procmgr/prockeep",

@@ -1,7 +1,6 @@
 package proctest
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -11,12 +10,12 @@ import (
 	"math"
 	"path"
 	"regexp"
-	"regexp/syntax"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/xerrors"
@@ -24,6 +23,7 @@ import (
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/callerr"
+	"github.com/toolproc/toolproc/procmgr/internal/capture"
 	requests "github.com/toolproc/toolproc/procmgr/internal/check"
 	"github.com/toolproc/toolproc/procmgr/internal/idempotency"
 )
@@ -38,8 +38,7 @@ import (
 // It passes the suite of this package, with plays that do what a shell does, but for
 // what only an operating system can tell: whether a directory can be used
 // (directory/missing), where the home is (directory/home), and that a program has closed
-// its stdin (input/no reader). It takes patterns that can match no line (until/refuses,
-// events/notify refused). Where a Host may be unable to tell or do something, it
+// its stdin (input/no reader). Where a Host may be unable to tell or do something, it
 // is: it has no terminals, ports, members, changes, highlights and questions, and masks
 // nothing.
 type Script struct {
@@ -48,7 +47,8 @@ type Script struct {
 	// Description is the answer of Describe. It must not be set after the first call.
 	Description procmgr.Description
 
-	made time.Time
+	made   time.Time
+	output capture.Options // of its commands
 
 	mu       sync.Mutex // guards the fields below, and the fields of its commands
 	scenes   []*scene
@@ -63,6 +63,7 @@ type Script struct {
 // NewScript returns a Script without a scripted command. The caller must call Close.
 func NewScript() *Script {
 	s := &Script{made: time.Now(), spent: make(map[[2]string]bool)}
+	s.output = capture.Options{Head: math.MaxInt32, Memory: new(atomic.Int64), Grown: func() {}}
 	s.scriptView.s = s
 	return s
 }
@@ -133,21 +134,13 @@ type Command struct {
 	ctx      context.Context // ends when the command has to
 	cancel   context.CancelFunc
 	p        procmgr.Process
-	out      *headtail.Buffer
-	live     string
-	notify   *regexp.Regexp // nil once it has matched
+	out      *capture.Stream
 	stdin    []byte
-	noInput  bool // nothing comes any more
-	wrote    map[string]wrote
-	signals  chan procmgr.Signal // nil if signals end it
-	ended    procmgr.Signal      // ended it; "" if none has
+	noInput  bool                           // nothing comes any more
+	wrote    idempotency.Memo[capture.Mark] // where the output ended before each input
+	signals  chan procmgr.Signal            // nil if signals end it
+	ended    procmgr.Signal                 // ended it; "" if none has
 	endCause procmgr.Cause
-}
-
-// A wrote is an input with a key.
-type wrote struct {
-	what string
-	from int64
 }
 
 // Context ends when the command has to end.
@@ -168,24 +161,13 @@ func (c *Command) lock() {
 	c.s.mu.Lock()
 }
 
-// Write prints. It never fails.
+// Write prints. It never fails. As on a terminal, a carriage return begins the line anew.
 func (c *Command) Write(text []byte) (int, error) {
 	c.lock()
 	defer c.s.mu.Unlock()
-	_, _ = c.out.Write(text)
-	c.live = ""
-	c.tellMatch()
+	c.out.Add(text)
 	c.s.change()
 	return len(text), nil
-}
-
-// Redraw shows a line that the command is still redrawing, such as a progress line,
-// without an offset. The next Redraw or Write replaces it.
-func (c *Command) Redraw(line string) {
-	c.lock()
-	defer c.s.mu.Unlock()
-	c.live = line
-	c.s.change()
 }
 
 // Read reads the stdin. It waits for input, and returns io.EOF at its end.
@@ -260,9 +242,8 @@ func (c *Command) play(play func(*Command) int) {
 		defer c.s.playing.Done()
 		defer c.cancel()
 		c.exit(code)
-		_, c.live = c.out.Close(), ""
+		c.out.End()
 		c.p.State, c.p.ExitedAt = procmgr.Exited, time.Now()
-		c.tellMatch()
 		c.s.tell(procmgr.EventExited, c, "")
 	}()
 	code = play(c)
@@ -316,57 +297,27 @@ func (c *Command) process() procmgr.Process {
 	return p
 }
 
-// size is how many bytes have been printed, without an incomplete rune at the end.
-func (c *Command) size() int64 { return c.out.Snapshot(math.MaxInt64).Total }
-
-// output returns the output from an offset on.
-func (c *Command) output(from int64, limit headtail.Limits) procmgr.Output {
-	snapshot := c.out.Snapshot(from)
-	out := procmgr.Output{Process: c.process(), Next: snapshot.Total}
-	snapshot.Head, snapshot.Total = append(snapshot.Head, c.live...), snapshot.Total+int64(len(c.live))
-	out.Text, out.Truncated = snapshot.Text(limit)
-	out.Live = out.Text[len(out.Text)-min(len(c.live), len(out.Text)):]
-	return out
+// read returns the output from an offset on, and takes a matcher back; nil for none.
+func (c *Command) read(from int64, limit headtail.Limits, m *capture.Matcher) procmgr.Output {
+	page := c.out.Read(from, limit, m)
+	return procmgr.Output{
+		Process: c.process(), Text: page.Text, Truncated: page.Truncated, Next: page.Next, Live: page.Text[len(page.Text)-page.Live:],
+		Matched: page.Matched, MatchedLine: page.Found.Line, MatchedAt: page.Found.Offset, Unsearched: page.Unsearched,
+	}
 }
 
-// search looks for a pattern in the lines from an offset on; nil matches any output. The
-// result has nothing but what was found.
-func (c *Command) search(until *regexp.Regexp, from int64) (res procmgr.Output) {
-	text := append(c.out.Snapshot(from).Head, c.live...)
-	if until == nil {
-		return procmgr.Output{Matched: len(text) > 0, MatchedAt: from}
-	}
-	for line := range bytes.Lines(text) {
-		n := int64(len(line))
-		line = bytes.TrimSuffix(line, []byte("\n"))
-		if m := until.FindIndex(line[:min(len(line), 4096)]); m != nil {
-			res.Matched, res.MatchedLine, res.MatchedAt = true, around(line, m[0], 300), from
-			return res
-		}
-		from += n
-		res.Unsearched += max(int64(len(line))-4096, 0)
-	}
-	return res
+// await waits in the current state until a matcher matches or done reports true.
+func (c *Command) await(ctx context.Context, d time.Duration, state procmgr.State, m *capture.Matcher, done func() bool) error {
+	return c.s.wait(ctx, d, func() bool { return c.past(state, m) || done() })
 }
 
-// around returns a part of a line from shortly before an offset on, in at most so many
-// bytes.
-func around(line []byte, at, most int) string {
-	if len(line) <= most {
-		return strings.ToValidUTF8(string(line), "\uFFFD")
-	}
-	begin := max(0, at-most/3)
-	return "…" + strings.ToValidUTF8(string(line[begin:min(len(line), begin+most-2*len("…"))]), "") + "…"
-}
-
-// tellMatch tells of the first line that Notify matches.
-func (c *Command) tellMatch() {
-	if c.notify == nil {
-		return
-	}
-	if found := c.search(c.notify, 0); found.Matched {
-		c.notify = nil
-		c.s.tell(procmgr.EventMatched, c, found.MatchedLine)
+// past reports whether a wait that began in a state is over.
+func (c *Command) past(state procmgr.State, m *capture.Matcher) bool {
+	select {
+	case <-m.Matched():
+		return true
+	default:
+		return c.p.State != state || c.p.State == procmgr.Exited
 	}
 }
 
@@ -426,15 +377,12 @@ type scriptView struct {
 
 func (v scriptView) Start(ctx context.Context, req procmgr.StartRequest) (out procmgr.Output, err error) {
 	defer func() { err = callerr.Wrap("start", req.ID, err) }()
-	notify, err := pattern(req.Notify)
+	notice, err := capture.NewNotice(req.Notify)
 	if err := cmp.Or(v.bad, err, ctx.Err(), requests.Start(req)); err != nil {
 		return procmgr.Output{}, err
 	}
 	if req.Stdin == procmgr.StdinTerminal {
 		return procmgr.Output{}, xerrors.Errorf("a script has no terminals: %w", errors.ErrUnsupported)
-	}
-	if req.Notify == "." { // not even an empty line
-		notify = regexp.MustCompile(".")
 	}
 	v.s.mu.Lock()
 	defer v.s.mu.Unlock()
@@ -449,22 +397,28 @@ func (v scriptView) Start(ctx context.Context, req procmgr.StartRequest) (out pr
 		if err := requests.Age(req.Age, v.s.made); err != nil {
 			return procmgr.Output{}, err
 		}
-		c = v.begin(req, notify)
+		c = v.begin(req, notice)
 	}
-	err = v.s.wait(ctx, req.Wait, func() bool { return c.p.State != procmgr.Running })
-	out = c.output(0, req.Limit)
+	err = c.await(ctx, req.Wait, procmgr.Running, nil, never)
+	out = c.read(0, req.Limit, nil)
 	out.Attached = attached
 	return out, err
 }
 
+func never() bool { return false }
+
 // begin begins to play a command.
-func (v scriptView) begin(req procmgr.StartRequest, notify *regexp.Regexp) *Command {
+func (v scriptView) begin(req procmgr.StartRequest, notice *capture.Matcher) *Command {
 	s, n := v.s, len(v.s.commands)
 	req.ID, req.Env = cmp.Or(req.ID, procmgr.NewID()), maps.Clone(req.Env)
-	c := &Command{Request: req, s: s, out: headtail.New(math.MaxInt32, 0), notify: notify, noInput: req.Stdin == procmgr.StdinEmpty, wrote: map[string]wrote{}, p: procmgr.Process{
+	c := &Command{Request: req, s: s, out: capture.NewStream(&s.output, 0), noInput: req.Stdin == procmgr.StdinEmpty, p: procmgr.Process{
 		ID: req.ID, ChatID: v.chat, Command: req.Command, WorkDir: path.Join("/", req.WorkDir), Background: req.Background, Stdin: req.Stdin,
 		PID: 1000 + n, State: procmgr.Running, StartedAt: time.Now(),
 	}}
+	c.wrote.Max = math.MaxInt
+	if notice != nil {
+		c.out.Notify(notice, func(line string) { s.tell(procmgr.EventMatched, c, line) })
+	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	play := Prints("no play is scripted for this command\n", 127)
 	for _, scene := range slices.Backward(s.scenes) {
@@ -502,26 +456,9 @@ func (v scriptView) find(id string, starting bool) (found *Command, err error) {
 	return found, err
 }
 
-// pattern compiles an Until. It returns nil for "." and "".
-func pattern(expr string) (*regexp.Regexp, error) {
-	if expr == "" || expr == "." {
-		return nil, nil
-	}
-	tree, err := syntax.Parse(expr, syntax.Perl)
-	if err == nil {
-		if prog, _ := syntax.Compile(tree.Simplify()); len(expr) > 256 || len(prog.Inst) > 1000 {
-			err = errors.New("the pattern is too long")
-		}
-	}
-	if err != nil {
-		return nil, xerrors.Errorf("%v: %w", err, procmgr.ErrInvalid)
-	}
-	return regexp.Compile(expr)
-}
-
 func (v scriptView) Output(ctx context.Context, id string, req procmgr.OutputRequest) (out procmgr.Output, err error) {
 	defer func() { err = callerr.Wrap("output", id, err) }()
-	until, err := pattern(req.Until)
+	m, err := capture.NewMatcher(req.Until)
 	if err := cmp.Or(v.bad, err, ctx.Err()); err != nil {
 		return procmgr.Output{}, err
 	}
@@ -534,76 +471,63 @@ func (v scriptView) Output(ctx context.Context, id string, req procmgr.OutputReq
 	if err != nil {
 		return procmgr.Output{}, err
 	}
-	from, known := c.out.Snapshot(req.From).From, cmp.Or(req.State, c.p.State)
-	return c.await(ctx, req.Wait, req.Until, until, from, req.Limit, func() bool { return c.p.State != known || c.p.State == procmgr.Exited })
-}
-
-// await waits until a pattern matches or done reports true, and returns the output from
-// an offset on.
-func (c *Command) await(ctx context.Context, wait time.Duration, until string, compiled *regexp.Regexp, from int64, limit headtail.Limits, done func() bool) (procmgr.Output, error) {
-	var found procmgr.Output
-	matched := func() bool {
-		if until != "" {
-			found = c.search(compiled, from)
-		}
-		return found.Matched
+	from := min(max(req.From, 0), c.out.Visible())
+	if m != nil {
+		err = c.out.Watch(ctx, m, from)
 	}
-	err := c.s.wait(ctx, wait, func() bool { return matched() || done() })
-	if err != nil {
-		return procmgr.Output{}, err
+	if err == nil {
+		err = c.await(ctx, req.Wait, cmp.Or(req.State, c.p.State), m, never)
 	}
-	matched()
-	out := c.output(from, limit)
-	out.Matched, out.MatchedLine, out.MatchedAt, out.Unsearched = found.Matched, found.MatchedLine, found.MatchedAt, found.Unsearched
-	return out, nil
+	return c.read(from, req.Limit, m), err
 }
 
 func (v scriptView) Input(ctx context.Context, id string, req procmgr.InputRequest) (res procmgr.InputOutput, err error) {
 	defer func() { err = callerr.Wrap("input", id, err) }()
-	until, err := pattern(req.Until)
+	m, err := capture.NewMatcher(req.Until)
 	if err := cmp.Or(v.bad, err, ctx.Err(), requests.Input(req)); err != nil {
 		return res, err
 	}
 	v.s.mu.Lock()
 	defer v.s.mu.Unlock()
 	c, err := v.find(id, false)
-	if err != nil {
+	switch {
+	case err != nil:
+		return res, err
+	case c.Request.Stdin == procmgr.StdinEmpty, len(req.Keys) > 0, req.Secret:
+		return res, xerrors.Errorf("it has no stdin, or that is a pipe without keys: %w", procmgr.ErrInvalid)
+	}
+	var refused error
+	mark, err := c.wrote.Do(ctx, req.IdempotencyKey, idempotency.FingerprintOf(string(req.Data), fmt.Sprint(req.Close)), func(mark *capture.Mark) bool {
+		switch {
+		case c.noInput && len(req.Data) > 0:
+			refused = xerrors.Errorf("its stdin is closed: %w", procmgr.ErrInvalid)
+		case c.p.State == procmgr.Exited && requests.Writes(req):
+			refused = procmgr.ErrNotRunning
+		default:
+			*mark = c.out.Mark()
+			c.stdin, c.noInput = append(c.stdin, req.Data...), c.noInput || req.Close
+			v.s.change()
+		}
+		return refused != nil
+	})
+	if err := cmp.Or(err, refused); err != nil {
 		return res, err
 	}
-	first := wrote{what: fmt.Sprintf("%q %v %v %v", req.Data, req.Keys, req.Close, req.Secret), from: c.size()}
-	before, again := c.wrote[req.IdempotencyKey]
-	switch {
-	case c.Request.Stdin == procmgr.StdinEmpty, len(req.Keys) > 0, req.Secret, c.noInput && len(req.Data) > 0 && !again:
-		return res, xerrors.Errorf("it has no stdin, that is closed, or it is a pipe without keys: %w", procmgr.ErrInvalid)
-	case again && before.what != first.what:
-		return res, xerrors.Errorf("the key has written something else: %w", procmgr.ErrConflict)
-	case again:
-		first = before
-	case c.p.State == procmgr.Exited && requests.Writes(req):
-		return res, procmgr.ErrNotRunning
-	default:
-		c.stdin, c.noInput = append(c.stdin, req.Data...), c.noInput || req.Close
-		if req.IdempotencyKey != "" {
-			c.wrote[req.IdempotencyKey] = first
-		}
-		v.s.change()
+	if m != nil {
+		err = c.out.WatchAfter(ctx, m, *mark)
 	}
-	known, end := c.p.State, time.Now().Add(req.Wait)
-	if req.Until == "" && req.UntilQuiet == 0 {
-		req.Wait = 0
-	}
-	for quiet, n := max(req.UntilQuiet, 2*time.Second), first.from; ; quiet, n = req.UntilQuiet, c.size() {
-		wait := req.Wait
+	state, end := c.p.State, time.Now().Add(req.Wait)
+	for quiet, n := max(req.UntilQuiet, 2*time.Second), mark.Total; err == nil && (m != nil || req.UntilQuiet > 0); quiet, n = req.UntilQuiet, c.out.Total() {
+		wait := time.Until(end)
 		if req.UntilQuiet > 0 {
-			wait = min(time.Until(end), quiet)
+			wait = min(wait, quiet)
 		}
-		res.Output, err = c.await(ctx, wait, req.Until, until, first.from, req.Limit, func() bool {
-			return c.p.State != known || c.p.State == procmgr.Exited || req.UntilQuiet > 0 && c.size() > n
-		})
-		if res.Written = len(req.Data); err != nil || c.size() == n || res.Matched || c.p.State != known || req.UntilQuiet == 0 {
-			return res, err
+		printed := func() bool { return req.UntilQuiet > 0 && c.out.Total() > n }
+		if err = c.await(ctx, wait, state, m, printed); !printed() || c.past(state, m) || wait <= 0 {
+			break
 		}
 	}
+	return procmgr.InputOutput{Output: c.read(mark.Offset, req.Limit, m), Written: len(req.Data)}, err
 }
 
 func (v scriptView) Signal(ctx context.Context, id string, sig procmgr.Signal) (err error) {

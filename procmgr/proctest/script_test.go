@@ -102,7 +102,7 @@ func TestScriptReads(t *testing.T) {
 			lines := bufio.NewScanner(c)
 			for lines.Scan() {
 				fmt.Fprintf(c, "you said %q\n", lines.Text())
-				c.Redraw("50 %")
+				fmt.Fprint(c, "10 %\r50 %")
 			}
 			return 1
 		})
@@ -111,13 +111,13 @@ func TestScriptReads(t *testing.T) {
 		require.Equal(t, "remove? ", out.Text)
 		res, err := s.Input(t.Context(), "rm", procmgr.InputRequest{Data: []byte("yes\n"), UntilQuiet: time.Second, Wait: time.Minute})
 		require.NoError(t, err)
-		require.Equal(t, "you said \"yes\"\n50 %", res.Text)
-		require.Equal(t, "50 %", res.Live)
+		require.Equal(t, "you said \"yes\"\n10 %\n50 %", res.Text)
+		require.Equal(t, "\n50 %", res.Live)
 		_, err = s.Input(t.Context(), "rm", procmgr.InputRequest{Close: true})
 		require.NoError(t, err)
 		out, err = s.Output(t.Context(), "rm", procmgr.OutputRequest{Wait: time.Minute})
 		require.NoError(t, err)
-		require.Equal(t, "remove? you said \"yes\"\n", out.Text)
+		require.Equal(t, "remove? you said \"yes\"\n10 %\n50 %", out.Text)
 		require.Equal(t, 1, *out.Process.ExitCode)
 		require.Len(t, s.Started(), 1)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
