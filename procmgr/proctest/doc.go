@@ -23,12 +23,12 @@
 // The message says what the host did and what it has to do:
 //
 //	a second Start with the same ID and command returned a process that is not Attached
-//	promised: an ID runs once: a Start with an ID that the chat has used, and with the same command, starts nothing and returns that process, Attached
+//	promised: an ID runs once: a Start with an ID that the chat has used starts nothing; with the same command it returns that process, Attached, and with any difference it fails with ErrConflict
 //
 // The docs of [procmgr.Manager], [procmgr.Host], [procmgr.StartRequest] and
 // [procmgr.OutputRequest] state the promises in full. To run one case alone:
 //
-//	go test -run 'TestHost/once/attach_while_it_runs' -v
+//	go test -run 'TestHost/once/while_it_runs' -v
 //
 // Begin with the first group that fails, because later groups build on it. If the very
 // first fails, no other group runs. Once failed cases have taken 15 s in all, the rest is

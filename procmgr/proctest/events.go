@@ -12,15 +12,7 @@ import (
 )
 
 var eventsCases = []testCase{
-	{"each start and end", "Events tells each start and end of a process, once and in order, with the process as it was then; or the error is errors.ErrUnsupported", telling(eventsTold)},
-	{"detached", "Events tells that a process has become detached, between its start and its end", telling(func(c *check, m *view) {
-		id := m.run("sleep 600 & exit 3").Process.ID
-		m.kill(id)
-		page := m.events(procmgr.EventsRequest{})
-		c.tells("a child was left behind and killed", page, id+" started", id+" detached", id+" exited")
-		c.detached(page.Events[1].Process, "3")
-		c.exited(page.Events[2].Process, 3, procmgr.CauseRequest)
-	})},
+	{"each start and end", "Events tells each start and end of a process, and that it has become detached, once and in order, with the process as it was then; or the error is errors.ErrUnsupported", telling(eventsTold)},
 	{"place by place", "reading events consumes nothing, Limit bounds a page, and Next is where to go on", telling(func(c *check, m *view) {
 		var want []string
 		for range 4 {
@@ -55,8 +47,7 @@ var eventsCases = []testCase{
 			c.tells("after a gap", m.events(procmgr.EventsRequest{After: page.Next}))
 		}
 	})},
-	{"notify", "the first line that Notify matches is an event with that line, and later lines are none", telling(eventsNotify)},
-	{"notify refused", "a Notify that Until would refuse is ErrInvalid and starts nothing, and Notify is no part of what an ID stands for", telling(eventsNotifyRefused)},
+	{"notify", "the first line that Notify matches is an event with that line, and later lines are none; Notify is no part of what an ID stands for, and a Notify that Until would refuse is ErrInvalid and starts nothing", telling(eventsNotify)},
 }
 
 // telling is a case of a host that tells of events. If it does not, there is nothing to
@@ -129,6 +120,13 @@ func eventsTold(c *check, m *view) {
 		c.exited(ended.Process, i, procmgr.CauseExit)
 		c.errorIf(began.At.IsZero() || ended.At.Before(began.At), "a start was at %v and its end at %v", began.At, ended.At)
 	}
+	id := m.run("sleep 600 & exit 3").Process.ID
+	m.kill(id)
+	want = append(want, id+" started", id+" detached", id+" exited")
+	page := m.events(procmgr.EventsRequest{})
+	c.tells("a child was left behind and killed", page, want...)
+	c.detached(page.Events[len(want)-2].Process, "3")
+	c.exited(page.Events[len(want)-1].Process, 3, procmgr.CauseRequest)
 	c.is(errOf(m.tryStart(procmgr.StartRequest{Command: " "})), procmgr.ErrInvalid, "Start without a command")
 	c.tells("after a start that was refused", m.events(procmgr.EventsRequest{}), want...)
 }
@@ -142,14 +140,11 @@ func eventsWait(c *check, m *view) {
 		c.errorf("a wait of %v for events, in which nothing happened, returned after %v", brief, took)
 	}
 	for range 3 {
-		pages, failed := make(chan procmgr.EventPage, 1), make(chan error, 1)
-		go func() { // the receives below wait for it
-			page, err := m.tryEvents(c.ctx, procmgr.EventsRequest{After: next, Wait: c.long})
-			pages <- page
-			failed <- err
-		}()
+		answer := later(func() (procmgr.EventPage, error) {
+			return m.tryEvents(c.ctx, procmgr.EventsRequest{After: next, Wait: c.long})
+		})
 		id := m.sleeper()
-		page, err := <-pages, <-failed
+		page, err := answer()
 		c.fatalIf(err != nil, "a process has started, and a wait for its event failed: %s", told(err))
 		c.tells("a wait", page, id+" started")
 		m.kill(id)
@@ -169,14 +164,10 @@ func eventsAgree(c *check, m *view) {
 		for over := false; !over; {
 			page := m.events(procmgr.EventsRequest{After: next, Wait: c.long})
 			c.fatalIf(len(page.Events) == 0, "the process %q has ended, and no event has told it", id)
-			next = page.Next
-			over = slices.Contains(happened(page), id+" exited")
+			next, over = page.Next, slices.Contains(happened(page), id+" exited")
 		}
-		if state := m.look(id).Process.State; state != procmgr.Exited {
-			c.errorf("an event has told the end of the process %q, and Output says %q", id, state)
-		}
-		for _, p := range m.list() {
-			c.errorIf(p.State != procmgr.Exited, "an event has told the end of the process %q, and List says %q", p.ID, p.State)
+		for _, p := range append(m.list(), m.look(id).Process) {
+			c.errorIf(p.State != procmgr.Exited, "an event has told the end of the process %q, and List or Output says %q", p.ID, p.State)
 		}
 	}
 }
@@ -205,17 +196,23 @@ func eventsChats(c *check, m *view) {
 }
 
 func eventsNotify(c *check, m *view) {
-	id := m.runAs(procmgr.StartRequest{Command: "echo begin; echo ready 1; echo ready 2; printf 'ready 3'", Notify: "^ready"}).Process.ID
+	for _, pattern := range []string{"(", "a\nb", strings.Repeat("x", 257), "x{1000}"} {
+		m.refuses(procmgr.StartRequest{Command: "true", Notify: pattern}, procmgr.ErrInvalid, "Start with Notify %s", excerpt(pattern))
+	}
+	id := c.id()
+	for _, pattern := range []string{"^ready", "begin", ""} {
+		out := m.runAs(procmgr.StartRequest{ID: id, Command: "echo begin; echo ready 1; echo ready 2; printf 'ready 3'", Notify: pattern})
+		c.errorIf(out.Attached != (pattern != "^ready"), "a Start with an ID that was used, and with another Notify, returned Attached %v", out.Attached)
+	}
 	page := m.events(procmgr.EventsRequest{})
 	c.tells("three lines matched", page, id+" started", id+" matched", id+" exited")
 	if line := page.Events[1].Line; line != "ready 1" {
 		c.errorf("the first line that Notify matched was %q, and Line is %q", "ready 1", line)
 	}
-	next := page.Next
 	for command, want := range map[string]string{"printf 'Password: '; exec sleep 600": "Password: ", "printf '%0900d: \\n' 0; exec sleep 600": ""} {
+		page = m.events(procmgr.EventsRequest{Limit: -1})
 		id := m.start(procmgr.StartRequest{Command: command, Notify: ": $"}).Process.ID
-		page := procmgr.EventPage{Next: next}
-		for len(page.Events) < 2 {
+		for page.Events = nil; len(page.Events) < 2; {
 			more := m.events(procmgr.EventsRequest{After: page.Next, Wait: c.long})
 			c.fatalIf(len(more.Events) == 0, "a line of a process that runs has matched Notify, and no event has told it")
 			page.Events, page.Next = append(page.Events, more.Events...), more.Next
@@ -225,23 +222,5 @@ func eventsNotify(c *check, m *view) {
 			c.errorf("Line has %d bytes: %s", len(line), excerpt(line))
 		}
 		m.kill(id)
-		next = m.events(procmgr.EventsRequest{Limit: -1}).Next
-	}
-}
-
-func eventsNotifyRefused(c *check, m *view) {
-	for _, pattern := range []string{"(", "a\nb", strings.Repeat("x", 257), "x{1000}"} {
-		m.refuses(procmgr.StartRequest{Command: "true", Notify: pattern}, procmgr.ErrInvalid, "Start with Notify %s", excerpt(pattern))
-	}
-	c.tells("after starts that were refused", m.events(procmgr.EventsRequest{}))
-	id := c.id()
-	for _, pattern := range []string{"a", "b", ""} {
-		out := m.runAs(procmgr.StartRequest{ID: id, Command: "echo b; echo a", Notify: pattern})
-		c.errorIf(out.Attached != (pattern != "a"), "a Start with an ID that was used, and with another Notify, returned Attached %v", out.Attached)
-	}
-	page := m.events(procmgr.EventsRequest{})
-	c.tells("one process", page, id+" started", id+" matched", id+" exited")
-	if line := page.Events[1].Line; line != "a" {
-		c.errorf("the first Start had Notify a, and Line is %q", line)
 	}
 }

@@ -36,7 +36,7 @@ func RunCase(name string, host procmgr.Host, longest time.Duration) []string {
 		for _, tc := range g.cases {
 			if g.name+"/"+tc.name == name {
 				var r recorder
-				r.run(func() { tc.test(context.Background(), &r, host, longest, func() {}) })
+				r.run(func() { tc.test(context.Background(), &r, host, longest) })
 				return r.failures
 			}
 		}

@@ -10,27 +10,22 @@ import (
 )
 
 var inputCases = []testCase{
-	{"writes", "Input writes Data to the stdin of a process that was started with one, and returns the output from the offset before the write on; or Start fails with errors.ErrUnsupported", piped(numbers, func(c *check, m *view, id string) {
+	{"writes", "Input writes Data to the stdin of a process that was started with one, and returns the output from the offset before the write on; Until matches nothing that stood there before; or Start fails with errors.ErrUnsupported", piped(numbers, func(c *check, m *view, id string) {
 		for _, tt := range []struct{ data, until, want string }{{"one\n", "^1 one$", "1 one\n"}, {"two\nthree\n", "^3 three$", "2 two\n3 three\n"}} {
 			out := m.input(id, procmgr.InputRequest{Data: []byte(tt.data), Until: tt.until, Wait: c.long})
 			c.errorIf(out.Process.ID != id || !out.Matched || out.Text != tt.want || out.Written != len(tt.data),
 				"Input of %q to the process %q returned %d bytes written, Matched %v, the process %q and the output %s, not %q", tt.data, id, out.Written, out.Matched, out.Process.ID, excerpt(out.Text), tt.want)
 		}
+		out := m.input(id, procmgr.InputRequest{Data: []byte("x\n"), Until: "^3 three$", Wait: 6 * brief})
+		c.errorIf(out.Matched, "a wait for \"^3 three$\" matched %q, which stood there before the write", out.MatchedLine)
 	})},
-	{"once", "what Input writes with one key is written once: a request with a key that the process has seen writes nothing, and answers with the output from the offset of the first one", piped(numbers, inputOnce)},
-	{"another key's data", "Input with a key that has written other Data, Keys, Close or Secret fails with ErrConflict and writes nothing", piped(numbers, func(c *check, m *view, id string) {
-		m.input(id, procmgr.InputRequest{IdempotencyKey: "k", Data: []byte("one\n")})
-		for _, req := range []procmgr.InputRequest{{IdempotencyKey: "k", Data: []byte("two\n")}, {IdempotencyKey: "k", Data: []byte("one\n"), Close: true}} {
-			c.is(errOf(m.tryInput(id, req)), procmgr.ErrConflict, "Input of %q with the key of other input", req.Data)
-		}
-		m.closes(id, "1 one\nend\n")
-	})},
+	{"once", "what Input writes with one key is written once: a request with a key that the process has seen writes nothing, and answers with the output from the offset of the first one; with other Data, Keys, Close or Secret it fails with ErrConflict", piped(numbers, inputOnce)},
 	{"close", "Close ends the input of a pipe, and Data after that is ErrInvalid", piped("cat; echo end; exec sleep 600", func(c *check, m *view, id string) {
 		out := m.input(id, procmgr.InputRequest{Data: []byte("last\n"), Close: true, Until: "^end$", Wait: c.long})
 		c.text(out.Output, "last\nend\n")
 		c.is(errOf(m.tryInput(id, procmgr.InputRequest{Data: []byte("more\n")})), procmgr.ErrInvalid, "Input after Close")
 	})},
-	{"no reader", "Input fails with ErrNotRunning if nobody can read the stdin of the process any more", piped("exec <&-; echo ready; exec sleep 600", func(c *check, m *view, id string) {
+	{"no reader", "Input fails with ErrNotRunning if nobody can read the stdin of the process any more, and with ErrNotFound if there is no such process", piped("exec <&-; echo ready; exec sleep 600", func(c *check, m *view, id string) {
 		x := procmgr.InputRequest{Data: []byte("x")}
 		m.until(id, 0, "^ready$")
 		var err error
@@ -45,7 +40,7 @@ var inputCases = []testCase{
 		c.is(errOf(m.tryInput(exited, x)), procmgr.ErrNotRunning, "Input to a process that has ended")
 		c.is(errOf(m.tryInput(c.id(), x)), procmgr.ErrNotFound, "Input to a process that does not exist")
 	})},
-	{"no stdin", "Input to a process that was started without a stdin fails with ErrInvalid, and so do Keys and Secret on a pipe", piped(numbers, func(c *check, m *view, id string) {
+	{"no stdin", "Input to a process that was started without a stdin fails with ErrInvalid, and so do Keys and Secret on a pipe; to a process of another chat it fails with ErrNotFound", piped(numbers, func(c *check, m *view, id string) {
 		x := []byte("x\n")
 		c.is(errOf(m.tryInput(m.sleeper(), procmgr.InputRequest{Data: x})), procmgr.ErrInvalid, "Input to a process with an empty stdin")
 		for what, req := range map[string]procmgr.InputRequest{
@@ -57,6 +52,7 @@ var inputCases = []testCase{
 		} {
 			c.is(errOf(m.tryInput(id, req)), procmgr.ErrInvalid, "Input to a pipe with %s", what)
 		}
+		c.is(errOf(c.chat("b").tryInput(id, procmgr.InputRequest{Data: x})), procmgr.ErrNotFound, "Input to a process of another chat")
 		m.closes(id, "end\n")
 	})},
 	{"part of the start", "Stdin belongs to what an ID stands for: with another one, Start is ErrConflict", piped("true", func(c *check, m *view, id string) {
@@ -69,14 +65,6 @@ var inputCases = []testCase{
 		c.is(errOf(m.tryStart(other)), procmgr.ErrConflict, "Start with the ID of a process with the stdin %q, with the stdin %q", req.Stdin, other.Stdin)
 	})},
 	{"together", "the bytes of one request stay together, whoever else writes", piped(`while read -r x; do echo "${#x} $(printf %s "$x" | tr -s abcd)"; done`, inputTogether)},
-	{"until", "a wait for Until matches output from the offset before the write on, and nothing that stood there before", piped(`echo prompt; while read -r x; do echo "$x"; done`, func(c *check, m *view, id string) {
-		m.until(id, 0, "^prompt$")
-		out := m.input(id, procmgr.InputRequest{Data: []byte("x\n"), Until: "^prompt$", Wait: 6 * brief})
-		c.errorIf(out.Matched, "a wait for \"^prompt$\" matched %q, which stood there before the write", out.MatchedLine)
-		out = m.input(id, procmgr.InputRequest{Data: []byte("prompt\n"), Until: "^prompt$", Wait: c.long})
-		c.errorIf(!out.Matched || out.MatchedLine != "prompt",
-			"a wait for \"^prompt$\" did not match what the process printed after the write: %s", excerpt(out.Text))
-	})},
 	{"until quiet", "a wait with UntilQuiet ends when the output has been quiet for so long, counted from the first output after the write", piped(`while read -r x; do echo "$x 1"; sleep 0.1; echo "$x 2"; done`, func(c *check, m *view, id string) {
 		out := m.input(id, procmgr.InputRequest{Data: []byte("x\n"), UntilQuiet: 3 * time.Second, Wait: c.long})
 		c.errorIf(out.Text != "x 1\nx 2\n", "a wait for a quiet of 3 s returned the output %s, of lines that are 0.1 s apart", excerpt(out.Text))
@@ -96,10 +84,6 @@ var inputCases = []testCase{
 			c.errorIf(p.Waiting != nil,
 				"%q with the stdin %q does not wait for input, and in the list Waiting is %+v", p.Command, p.Stdin, p.Waiting)
 		}
-	})},
-	{"another chat's", "Input to a process of another chat fails with ErrNotFound", piped(numbers, func(c *check, m *view, id string) {
-		c.is(errOf(c.chat("b").tryInput(id, procmgr.InputRequest{Data: []byte("x\n")})), procmgr.ErrNotFound, "Input to a process of another chat")
-		m.closes(id, "end\n")
 	})},
 }
 
@@ -161,6 +145,9 @@ func inputOnce(c *check, m *view, id string) {
 	m.input(id, procmgr.InputRequest{Data: []byte("two\n"), Until: "two$", Wait: c.long})
 	if out := m.input(id, req); out.Text != "1 one\n2 two\n" || out.Written != len(req.Data) {
 		c.errorf("a repeated Input returned %d bytes written and the output %s", out.Written, excerpt(out.Text))
+	}
+	for _, req := range []procmgr.InputRequest{{IdempotencyKey: "k", Data: []byte("two\n")}, {IdempotencyKey: "k", Data: []byte("one\n"), Close: true}} {
+		c.is(errOf(m.tryInput(id, req)), procmgr.ErrConflict, "Input of %q with the key of other input", req.Data)
 	}
 	m.closes(id, "1 one\n2 two\nend\n")
 }

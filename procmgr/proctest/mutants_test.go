@@ -26,22 +26,22 @@ import (
 
 var mutants = []mutant{
 	// Processes
-	{"loses the exit code", process(func(p *procmgr.Process) { p.ExitCode = nil }), "start/exit code; start/death by a signal; detached/wait ends; signal/ends a process; list/order and states"},
+	{"loses the exit code", process(func(p *procmgr.Process) { p.ExitCode = nil }), "start/exit code; detached/wait ends; signal/ends a process; list/order and states"},
 	{"exits with success alone", process(func(p *procmgr.Process) {
 		if p.ExitCode != nil {
 			*p.ExitCode = 0
 		}
 	}), "signal/a handler's exit code; start/exit code"},
-	{"forgets the signal", process(func(p *procmgr.Process) { p.Signal = "" }), "start/death by a signal; signal/ends what is stopped; detached/exit code"},
+	{"forgets the signal", process(func(p *procmgr.Process) { p.Signal = "" }), "start/exit code; signal/ends a process; detached/exit code"},
 	{"takes exit codes for signals", process(func(p *procmgr.Process) {
 		if p.ExitCode != nil && *p.ExitCode == 137 {
 			p.Signal, p.EndedBy = "SIGKILL", procmgr.CauseSignal
 		}
-	}), "start/a child's death by a signal; signal/ends a process"},
-	{"says that all has exited", process(func(p *procmgr.Process) { p.State = procmgr.Exited }), "start/returns once started; start/wait ends at the time; wait/ends at the time; list/order and states"},
+	}), "start/exit code; signal/ends a process"},
+	{"says that all has exited", process(func(p *procmgr.Process) { p.State = procmgr.Exited }), "start/returns once started; wait/ends at the time; list/order and states"},
 	{"has no PID", process(func(p *procmgr.Process) { p.PID = 0 }), "start/returns once started"},
 	{"has an end from the start", process(func(p *procmgr.Process) { p.ExitedAt, p.EndedBy = time.Now(), procmgr.CauseExit }), "start/returns once started; start/fields"},
-	{"starts anew whenever it is asked", process(func(p *procmgr.Process) { p.StartedAt = time.Now() }), "start/fields; once/attach while it runs"},
+	{"starts anew whenever it is asked", process(func(p *procmgr.Process) { p.StartedAt = time.Now() }), "start/fields; once/while it runs"},
 	{"does not tell how long a process has run", process(func(p *procmgr.Process) { p.Elapsed = 0 }), "start/elapsed"},
 	{"subtracts the clocks of two machines", process(func(p *procmgr.Process) {
 		p.StartedAt = p.StartedAt.Add(-10 * time.Minute)
@@ -50,19 +50,19 @@ var mutants = []mutant{
 	{"loses the label", process(func(p *procmgr.Process) { p.Background = false }), "start/fields"},
 	{"folds the case of IDs", process(func(p *procmgr.Process) { p.ID = strings.ToLower(p.ID) }), "start/IDs of the caller"},
 	{"trims commands", process(func(p *procmgr.Process) { p.Command = strings.TrimSpace(p.Command) }), "command/exactly as given"},
-	{"does not tell the directory", process(func(p *procmgr.Process) { p.WorkDir = "" }), "directory/by default; directory/asked for"},
+	{"does not tell the directory", process(func(p *procmgr.Process) { p.WorkDir = "" }), "directory/asked for"},
 	{"forgets the chat", process(func(p *procmgr.Process) { p.ChatID = "" }), "list/the host's; chat/odd names; isolation/the host sees all; concurrent/many callers"},
 	{"says that what is detached has exited", process(func(p *procmgr.Process) {
 		if p.State == procmgr.Detached {
 			p.State = procmgr.Exited
 		}
-	}), "detached/wait ends; detached/output is still collected; detached/output read meanwhile; detached/listed; detached/exit code"},
-	{"does not know who ended it", process(func(p *procmgr.Process) { p.EndedBy = procmgr.CauseSignal }), "signal/terminate reaches the whole tree"},
+	}), "detached/wait ends; detached/output is still collected; detached/output read meanwhile; detached/exit code"},
+	{"does not know who ended it", process(func(p *procmgr.Process) { p.EndedBy = procmgr.CauseSignal }), "signal/terminate and interrupt reach the whole tree"},
 	{"takes the exit code of what was left", process(func(p *procmgr.Process) {
 		if p.State == procmgr.Exited && p.EndedBy == procmgr.CauseRequest {
 			*p.ExitCode = 0
 		}
-	}), "detached/kill; detached/terminate"},
+	}), "detached/signals"},
 	{"tells an end before it is there", process(func(p *procmgr.Process) {
 		if p.State == procmgr.Exited && time.Since(p.ExitedAt) < time.Second {
 			p.State = procmgr.Running
@@ -87,7 +87,7 @@ var mutants = []mutant{
 		if req.Wait > 0 && out.Process.State == procmgr.Running {
 			_ = m.Signal(context.Background(), out.Process.ID, procmgr.Kill)
 		}
-	}), "start/wait ends at the time; start/context ends during the wait"},
+	}), "start/returns once started; start/context ends during the wait"},
 	{"ties the process to the context", start(func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
 		req.ID = cmp.Or(req.ID, procmgr.NewID())
 		stop := context.AfterFunc(ctx, func() { _ = m.Signal(context.Background(), req.ID, procmgr.Kill) })
@@ -132,17 +132,17 @@ var mutants = []mutant{
 			*out, *err = m.Start(ctx, req)
 			out.Process.ID = id
 		}
-	}), "once/attach while it runs; once/attach after the exit; once/eight at the same instant; once/labels do not count; once/of the host itself; list/attached once"},
+	}), "once/while it runs; once/after the exit; once/eight at the same instant; once/labels do not count; once/of the host itself; list/attached once"},
 	{"says that it attached always", output(func(out *procmgr.Output, _ procmgr.OutputRequest) { out.Attached = true }), "start/exit code; once/another ID runs again; chat/odd names"},
-	{"does not say that it attached", output(func(out *procmgr.Output, _ procmgr.OutputRequest) { out.Attached = false }), "once/attach while it runs; once/eight at the same instant"},
-	{"takes every start for an old one", starting(func(req *procmgr.StartRequest) { req.Age = math.MaxInt64 }), "age/less than the host's"},
+	{"does not say that it attached", output(func(out *procmgr.Output, _ procmgr.OutputRequest) { out.Attached = false }), "once/while it runs; once/eight at the same instant"},
+	{"takes every start for an old one", starting(func(req *procmgr.StartRequest) { req.Age = math.MaxInt64 }), "age/more than the host's"},
 	{"starts what is asked for again", starting(func(req *procmgr.StartRequest) { req.Age = 0 }), "age/more than the host's; age/of a forgotten ID"},
 	{"refuses what is old and known", start(func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
 		if req.Age > time.Hour {
 			return procmgr.Output{}, procmgr.ErrUnknown
 		}
 		return m.Start(ctx, req)
-	}), "age/of a known ID"},
+	}), "age/more than the host's"},
 	{"ends before its time what has a lifetime", starting(func(req *procmgr.StartRequest) { req.MaxLifetime = min(req.MaxLifetime, 1) }), "lifetime/ends; lifetime/is not over"},
 	{"takes a lifetime for a request", process(func(p *procmgr.Process) {
 		if p.EndedBy == procmgr.CauseLifetime {
@@ -162,12 +162,12 @@ var mutants = []mutant{
 		if errors.Is(*err, procmgr.ErrConflict) {
 			*out, *err = m.Output(ctx, req.ID, procmgr.OutputRequest{Wait: req.Wait})
 		}
-	}), "once/conflict while it runs; once/conflict after the exit; once/of the host itself; concurrent/the caller's to change; input/part of the start"},
+	}), "once/while it runs; once/after the exit; once/of the host itself; concurrent/the caller's to change; input/part of the start"},
 	{"returns the ID of a conflict", started(func(_ context.Context, _ procmgr.Manager, req procmgr.StartRequest, out *procmgr.Output, err *error) {
 		if errors.Is(*err, procmgr.ErrConflict) {
 			out.Process.ID = req.ID
 		}
-	}), "stop/terminate before the start"},
+	}), "stop/before the start"},
 	{"spends the ID of a refused start", started(func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest, _ *procmgr.Output, err *error) {
 		if errors.Is(*err, procmgr.ErrInvalid) && req.ID != "" {
 			_ = m.Signal(ctx, req.ID, procmgr.Terminate)
@@ -176,12 +176,12 @@ var mutants = []mutant{
 
 	// Commands
 	{"joins lines", starting(func(req *procmgr.StartRequest) { req.Command = strings.ReplaceAll(req.Command, "\n", " ") }), "command/exactly as given"},
-	{"cuts commands", starting(func(req *procmgr.StartRequest) { req.Command = req.Command[:min(len(req.Command), 64<<10)] }), "command/100 KB"},
+	{"cuts commands", starting(func(req *procmgr.StartRequest) { req.Command = req.Command[:min(len(req.Command), 64<<10)] }), "command/exactly as given"},
 	{"takes a dash for an option", starting(func(req *procmgr.StartRequest) {
 		if strings.HasPrefix(req.Command, "-") {
 			req.Command = "echo illegal option; exit 2"
 		}
-	}), "command/begins with a dash"},
+	}), "command/exactly as given"},
 	{"keeps the streams apart", starting(func(req *procmgr.StartRequest) {
 		if strings.Contains(req.Command, ">&2") {
 			req.Command = "errors=$({ " + req.Command + "\n} 3>&1 1>&4 2>&3) 4>&1; echo \"$errors\""
@@ -189,14 +189,14 @@ var mutants = []mutant{
 	}), "command/streams in order"},
 	{"has an input", before("exec <<END\ninput\nEND\n"), "command/stdin is empty"},
 	{"has a terminal", before("test() { :; }\n"), "command/no terminal"}, // the shell now calls this function in place of its test
-	{"ignores the directory", starting(func(req *procmgr.StartRequest) { req.WorkDir = "" }), "directory/asked for; directory/missing; once/conflict while it runs"},
-	{"resolves against the root", starting(func(req *procmgr.StartRequest) { req.WorkDir = strings.ReplaceAll(req.WorkDir, ".", "/dev") }), "directory/relative"},
+	{"ignores the directory", starting(func(req *procmgr.StartRequest) { req.WorkDir = "" }), "directory/asked for; directory/missing; once/while it runs"},
+	{"resolves against the root", starting(func(req *procmgr.StartRequest) { req.WorkDir = strings.ReplaceAll(req.WorkDir, ".", "/dev") }), "directory/asked for"},
 	{"takes ~ for a name", starting(func(req *procmgr.StartRequest) { req.WorkDir = strings.ReplaceAll(req.WorkDir, "~", "/tmp") }), "directory/home"},
-	{"ignores the environment", starting(func(req *procmgr.StartRequest) { req.Env = nil }), "environment/of the request; once/conflict after the exit"},
+	{"ignores the environment", starting(func(req *procmgr.StartRequest) { req.Env = nil }), "environment/of the request; once/after the exit"},
 	{"drops empty variables", starting(func(req *procmgr.StartRequest) {
 		req.Env = maps.Clone(req.Env)
 		maps.DeleteFunc(req.Env, func(_, value string) bool { return value == "" })
-	}), "environment/of the request; once/conflict while it runs"},
+	}), "environment/of the request; once/while it runs"},
 	{"empties the request's map", starting(func(req *procmgr.StartRequest) {
 		own := maps.Clone(req.Env)
 		clear(req.Env)
@@ -303,7 +303,7 @@ var mutants = []mutant{
 		if out.Changes != nil {
 			*out.Changes = procmgr.Changes{Same: true, Lines: out.Changes.Lines}
 		}
-	}), "output/changes; output/changes but for times"},
+	}), "output/changes"},
 	{"compares with the output of anybody", output(func(out *procmgr.Output, req procmgr.OutputRequest) {
 		if out.Changes == nil && req.Against != "" {
 			out.Changes = &procmgr.Changes{Same: true}
@@ -311,7 +311,7 @@ var mutants = []mutant{
 	}), "output/changes of another"},
 	{"redraws without a word", output(func(out *procmgr.Output, _ procmgr.OutputRequest) { out.Live = "" }), "output/a line redrawn"},
 	{"follows behind the live line", reading(func(req *procmgr.OutputRequest) { req.From += min(req.From, 1) }), "output/pages"},
-	{"knows nothing of the unknown", wrong(procmgr.ErrNotFound, nil), "output/unknown process; signal/unknown process; isolation/of other chats; stop/terminate before the start; input/another chat's"},
+	{"knows nothing of the unknown", wrong(procmgr.ErrNotFound, nil), "output/unknown process; signal/unknown process; isolation/of other chats; stop/before the start; input/no stdin"},
 	{"mixes up its callers", fault{of: func(_ procmgr.Host, last *sync.Map) fault {
 		return read(func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 			out, err := m.Output(ctx, id, req)
@@ -337,7 +337,7 @@ var mutants = []mutant{
 	}), "until/line by line; until/first 4 KiB of a line"},
 	{"sees whole lines alone", matches(func(out *procmgr.Output, _ procmgr.OutputRequest) bool {
 		return out.Matched && strings.HasSuffix(out.Text, "\n")
-	}), "until/the unfinished line"},
+	}), "until/what arrives later"},
 	{"takes a dot for a character", matches(func(out *procmgr.Output, req procmgr.OutputRequest) bool {
 		return out.Matched && (req.Until != "." || strings.Trim(out.Text, "\n") != "")
 	}), "until/any new output"},
@@ -355,7 +355,7 @@ var mutants = []mutant{
 		if out.Process.State == procmgr.Detached {
 			_ = m.Signal(ctx, out.Process.ID, procmgr.Kill)
 		}
-	}), "detached/wait ends; detached/listed"},
+	}), "detached/wait ends"},
 	{"does not say what it has found", search(func(out *procmgr.Output, _ procmgr.OutputRequest) { out.MatchedLine = "" }), "search/the line that matched"},
 	{"counts from the page", search(func(out *procmgr.Output, req procmgr.OutputRequest) { out.MatchedAt -= req.From }), "search/the line that matched"},
 	{"quotes long lines whole", search(func(out *procmgr.Output, _ procmgr.OutputRequest) {
@@ -377,8 +377,8 @@ var mutants = []mutant{
 			_, port, _ := net.SplitHostPort(l.Addr)
 			out.Listening[i].Addr = ":" + port
 		}
-	}), "ports/until listening; ports/of this process"},
-	{"tells ports and members unasked", reading(func(req *procmgr.OutputRequest) { req.Ports, req.Members = true, true }), "ports/of this process; members/of this process"},
+	}), "ports/until listening"},
+	{"tells ports and members unasked", reading(func(req *procmgr.OutputRequest) { req.Ports, req.Members = true, true }), "ports/until listening; members/of this process"},
 	{"waits for every port", reading(func(req *procmgr.OutputRequest) { req.UntilListening = min(req.UntilListening, 65535) }), "ports/no such port"},
 	{"tells the leader alone", output(func(out *procmgr.Output, _ procmgr.OutputRequest) {
 		out.Members = out.Members[:min(1, len(out.Members))]
@@ -387,7 +387,7 @@ var mutants = []mutant{
 		if out.Process.State == procmgr.Exited {
 			out.Members = []procmgr.Member{{PID: 2}}
 		}
-	}), "members/of one that has exited"},
+	}), "members/of this process"},
 
 	// Signals
 	{"kills whatever it is told", signal(func(ctx context.Context, m procmgr.Manager, id string, _ procmgr.Signal) error {
@@ -399,7 +399,7 @@ var mutants = []mutant{
 		}
 		time.AfterFunc(50*time.Millisecond, func() { _ = m.Signal(context.Background(), id, sig) })
 		return nil
-	}), "signal/kill returns when nothing is left; signal/ends what is stopped; signal/by several at once; signal/kill reaches the whole tree; concurrent/many callers"},
+	}), "signal/kill reaches the whole tree; signal/ends a process; signal/by several at once; concurrent/many callers"},
 	{"succeeds with what has ended", wrong(procmgr.ErrNotRunning, nil), "signal/after the exit; detached/wait for the rest"},
 	{"says that what has ended is not there", wrong(procmgr.ErrNotRunning, procmgr.ErrNotFound), "signal/after the exit; input/no reader"},
 	{"says that what is detached has ended", signal(func(ctx context.Context, m procmgr.Manager, id string, sig procmgr.Signal) error {
@@ -407,7 +407,7 @@ var mutants = []mutant{
 			return procmgr.ErrNotRunning
 		}
 		return m.Signal(ctx, id, sig)
-	}), "detached/kill; detached/terminate; events/detached"},
+	}), "detached/signals; events/each start and end"},
 	{"ends all at once", fault{of: func(h procmgr.Host, _ *sync.Map) fault {
 		return signal(func(ctx context.Context, m procmgr.Manager, id string, sig procmgr.Signal) error {
 			err := m.Signal(ctx, id, sig)
@@ -426,7 +426,7 @@ var mutants = []mutant{
 			return err // and does not spend the ID
 		}
 		return m.Signal(ctx, id, sig)
-	})), "stop/terminate before the start; stop/kill before the start; stop/of the host itself; stop/one chat's alone; stop/in a race"},
+	})), "stop/before the start; stop/of the host itself; stop/one chat's alone; stop/in a race"},
 	{"spends by an interrupt", signal(func(ctx context.Context, m procmgr.Manager, id string, sig procmgr.Signal) error {
 		err := m.Signal(ctx, id, sig)
 		if errors.Is(err, procmgr.ErrNotFound) {
@@ -442,7 +442,7 @@ var mutants = []mutant{
 	{"lists the oldest first", page(func(page *procmgr.ListPage) { slices.Reverse(page.Processes) }), "list/order and states; list/the host's"},
 	{"lists what runs alone", page(func(page *procmgr.ListPage) {
 		page.Processes = slices.DeleteFunc(page.Processes, func(p procmgr.Process) bool { return p.State != procmgr.Running })
-	}), "list/order and states; list/the host's; detached/listed"},
+	}), "list/order and states; list/the host's; detached/wait ends"},
 	{"lists twice", page(func(page *procmgr.ListPage) { page.Processes = append(page.Processes, page.Processes...) }), "list/attached once; list/order and states; chat/odd names"},
 	{"counts what is in the page", page(func(page *procmgr.ListPage) { page.Total = len(page.Processes) }), "list/order and states"},
 	{"lists all, whatever the limit", listing(func(req *procmgr.ListRequest) { req.Limit = 0 }), "list/order and states"},
@@ -455,7 +455,7 @@ var mutants = []mutant{
 			return h.List(ctx, req)
 		}}
 	}}, "isolation/of other chats; isolation/of the host; chat/odd names"},
-	{"has one chat for all", fault{chat: func(string) string { return "all" }}, "chat/odd names; isolation/of other chats; isolation/one ID in two chats; isolation/the host is asked for both; stop/one chat's alone"},
+	{"has one chat for all", fault{chat: func(string) string { return "all" }}, "chat/odd names; isolation/of other chats; isolation/one ID in two chats; stop/one chat's alone"},
 	{"trims the names of chats", fault{chat: strings.TrimSpace}, "chat/odd names"},
 	{"folds the case of chats", fault{chat: strings.ToUpper}, "chat/odd names"},
 	{"has a new chat for every call", fault{of: func(procmgr.Host, *sync.Map) fault {
@@ -486,7 +486,7 @@ var mutants = []mutant{
 		})).and(input(func(ctx context.Context, _ procmgr.Manager, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
 			return h.Input(ctx, id, req)
 		}))
-	}}, "isolation/of other chats; isolation/of the host; isolation/errors tell nothing; input/another chat's"},
+	}}, "isolation/of other chats; isolation/of the host; input/no stdin"},
 	{"tells of others in its errors", fault{of: func(h procmgr.Host, _ *sync.Map) fault {
 		return read(func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 			out, err := m.Output(ctx, id, req)
@@ -497,8 +497,8 @@ var mutants = []mutant{
 			}
 			return out, err
 		})
-	}}, "isolation/errors tell nothing"},
-	{"takes any of several", wrong(procmgr.ErrConflict, nil), "isolation/the host is asked for both"},
+	}}, "isolation/of other chats; isolation/of the host"},
+	{"takes any of several", wrong(procmgr.ErrConflict, nil), "isolation/one ID in two chats"},
 	{"has a host that sees its own alone", fault{of: func(h procmgr.Host, _ *sync.Map) fault {
 		return read(func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 			out, err := m.Output(ctx, id, req)
@@ -515,7 +515,7 @@ var mutants = []mutant{
 	}), "events/each start and end"},
 	{"tells nothing between start and end", events(func(_ procmgr.Manager, page *procmgr.EventPage, _ string) {
 		page.Events = slices.DeleteFunc(page.Events, func(e procmgr.Event) bool { return e.Kind == procmgr.EventDetached || e.Kind == procmgr.EventMatched })
-	}), "events/detached; events/notify"},
+	}), "events/each start and end; events/notify"},
 	{"tells each process as it is now", events(func(m procmgr.Manager, page *procmgr.EventPage, _ string) {
 		for i, e := range page.Events {
 			if out, err := m.Output(context.Background(), e.Process.ID, procmgr.OutputRequest{}); err == nil {
@@ -553,8 +553,8 @@ var mutants = []mutant{
 		for i := range page.Events {
 			page.Events[i].Line = strings.TrimRight(page.Events[i].Line, "1a ")
 		}
-	}), "events/notify; events/notify refused"},
-	{"takes another Notify for another command", starting(func(req *procmgr.StartRequest) { req.Command += " # " + req.Notify }), "events/notify refused"},
+	}), "events/notify"},
+	{"takes another Notify for another command", starting(func(req *procmgr.StartRequest) { req.Command += " # " + req.Notify }), "events/notify"},
 
 	// Input
 	{"returns what came before the write too", input(func(ctx context.Context, m procmgr.Manager, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
@@ -566,7 +566,7 @@ var mutants = []mutant{
 		}
 		return out, err
 	}), "input/writes"},
-	{"takes other data for the same", wrong(procmgr.ErrConflict, nil), "input/another key's data"},
+	{"takes other data for the same", wrong(procmgr.ErrConflict, nil), "input/once"},
 	{"takes everything that is invalid", wrong(procmgr.ErrInvalid, nil), "input/close; input/no stdin; start/refuses; until/refuses; signal/refuses; chat/refused"},
 	{"writes in pieces", input(func(ctx context.Context, m procmgr.Manager, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
 		written := 0
@@ -589,7 +589,7 @@ var mutants = []mutant{
 			out.Matched, out.MatchedLine, out.MatchedAt, err = whole.Matched, whole.MatchedLine, whole.MatchedAt, lost
 		}
 		return out, err
-	}), "input/until"},
+	}), "input/writes"},
 	{"does not wait for quiet", typing(func(req *procmgr.InputRequest) { req.UntilQuiet = min(req.UntilQuiet, 1) }), "input/until quiet"},
 	{"takes every silent process for one that waits", output(func(out *procmgr.Output, _ procmgr.OutputRequest) {
 		if out.Process.State == procmgr.Running {
@@ -634,7 +634,7 @@ var slowMutants = []mutant{
 		if out.Attached {
 			rest(ctx, req.Wait, time.Now())
 		}
-	}), "once/attach after the exit"},
+	}), "once/after the exit"},
 	{"ignores the context", start(func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
 		return m.Start(context.WithoutCancel(ctx), req)
 	}).and(read(func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
@@ -700,7 +700,7 @@ var slowMutants = []mutant{
 		if p.State == procmgr.Exited && strings.Contains(p.Command, "&") {
 			p.State, p.ExitedAt = procmgr.Detached, time.Time{}
 		}
-	}), "detached/wait for the rest; detached/kill"},
+	}), "detached/wait for the rest; detached/signals"},
 	{"tells no state but running and exited", process(func(p *procmgr.Process) {
 		if p.State == procmgr.Detached {
 			p.State = procmgr.Running
@@ -711,16 +711,16 @@ var slowMutants = []mutant{
 			sig = procmgr.Terminate
 		}
 		return m.Signal(ctx, id, sig)
-	}), "signal/kill returns when nothing is left; signal/by several at once; signal/ends what is stopped"},
+	}), "signal/kill reaches the whole tree; signal/by several at once; signal/ends a process"},
 	{"does not continue what is stopped", signal(func(ctx context.Context, m procmgr.Manager, id string, sig procmgr.Signal) error {
 		if sig == procmgr.Kill {
 			return m.Signal(ctx, id, sig)
 		}
 		return toShell(ctx, m, id, syscall.SIGTERM)
-	}), "signal/ends what is stopped"},
+	}), "signal/ends a process"},
 	{"signals the shell alone", signal(func(ctx context.Context, m procmgr.Manager, id string, _ procmgr.Signal) error {
 		return toShell(ctx, m, id, syscall.SIGKILL)
-	}), "signal/terminate reaches the whole tree; signal/interrupt reaches the whole tree; signal/kill reaches the whole tree; signal/what has left the session; detached/kill; detached/terminate"},
+	}), "signal/terminate and interrupt reach the whole tree; signal/kill reaches the whole tree; signal/what has left the session; detached/signals"},
 	{"signals the shell alone and says that all is gone", signal(func(ctx context.Context, m procmgr.Manager, id string, _ procmgr.Signal) error {
 		return toShell(ctx, m, id, syscall.SIGKILL)
 	}).and(process(func(p *procmgr.Process) {
@@ -740,7 +740,7 @@ var slowMutants = []mutant{
 	}}, "events/wait"},
 	{"has no lifetimes", starting(func(req *procmgr.StartRequest) { req.MaxLifetime = 0 }), "lifetime/ends; start/refuses"},
 	{"writes nothing", typing(func(req *procmgr.InputRequest) { req.Data = nil }), "input/writes"},
-	{"forgets the keys", typing(func(req *procmgr.InputRequest) { req.IdempotencyKey = "" }), "input/once; input/another key's data"},
+	{"forgets the keys", typing(func(req *procmgr.InputRequest) { req.IdempotencyKey = "" }), "input/once"},
 	{"does not close", typing(func(req *procmgr.InputRequest) { req.Close = false }), "input/close"},
 	{"gives a pipe for a terminal", starting(func(req *procmgr.StartRequest) { req.Stdin = min(req.Stdin, procmgr.StdinPipe) }), "input/terminal"},
 	{"writes a secret at once", typing(func(req *procmgr.InputRequest) { req.Secret = false }), "input/secret"},

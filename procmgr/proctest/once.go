@@ -9,16 +9,9 @@ import (
 )
 
 var onceCases = []testCase{
-	{"attach while it runs", "an ID runs once: a Start with an ID that the chat has used, and with the same command, starts nothing and returns that process, Attached", func(c *check, m *view) {
-		req, runs := m.counted(sleeps)
-		first := m.beginAs(req)
-		for range 3 {
-			m.attaches(req, first.Process)
-		}
-		runs(1, "several Starts with the same ID")
-		c.errorIf(m.look(req.ID).Attached, "Output says that a process is Attached, which only Start can say")
-	}},
-	{"attach after the exit", "an ID runs once: even after its process has exited, the same Start returns that process, Attached", func(c *check, m *view) { onceExited(c, m) }},
+	{"while it runs", "an ID runs once: a Start with an ID that the chat has used starts nothing; with the same command it returns that process, Attached, and with any difference it fails with ErrConflict", func(c *check, m *view) { ranOnce(c, m, sleeps) }},
+	{"after the exit", "an ID runs once, even after its process has exited: the same Start returns that process, Attached, and another one fails with ErrConflict", func(c *check, m *view) { ranOnce(c, m, "echo ready; exit 3") }},
+	{"of the host itself", "an ID runs once, even if the host itself uses it and no chat does", func(c *check, _ *view) { ranOnce(c, c.own(), "echo ready; exit 3") }},
 	{"attach waits", "a Start that attaches waits and returns output like the Start that began the process", onceWaits},
 	{"labels do not count", "requests with the same Command, WorkDir and Env are the same; Background, Wait and Limit do not count", func(c *check, m *view) {
 		req, runs := m.counted("echo 123456789; exec sleep 600")
@@ -33,20 +26,6 @@ var onceCases = []testCase{
 		runs(1, "several Starts with the same ID")
 	}},
 	{"eight at the same instant", "an ID runs once, even if several callers start it at the same instant", onceEight},
-	{"conflict while it runs", "Start with a used ID and any difference fails with ErrConflict, and runs nothing", func(_ *check, m *view) {
-		req, runs := m.counted(sleeps)
-		m.beginAs(req)
-		m.conflicts(req)
-		m.runs(req.ID, "after a Start that was a conflict")
-		runs(1, "Starts with other commands and the same ID")
-	}},
-	{"conflict after the exit", "Start with a used ID and any difference fails with ErrConflict, even after the exit", func(c *check, m *view) {
-		req, runs := m.counted("echo done")
-		m.runAs(req)
-		m.conflicts(req)
-		c.text(m.look(req.ID), "done\n")
-		runs(1, "Starts with other commands and the same ID")
-	}},
 	{"another ID runs again", "the same command with another ID, or with none, is another process", func(c *check, m *view) {
 		req, runs := m.counted("echo done")
 		seen := map[string]bool{}
@@ -60,7 +39,6 @@ var onceCases = []testCase{
 		}
 		runs(4, "four Starts of four processes")
 	}},
-	{"of the host itself", "an ID runs once, even if the host itself uses it and no chat does", func(c *check, _ *view) { c.own().conflicts(onceExited(c, c.own())) }},
 }
 
 // counted returns a request, and a function that fails if it did not run so often, by a
@@ -90,29 +68,35 @@ func (v *view) attaches(req procmgr.StartRequest, first procmgr.Process) procmgr
 	return out
 }
 
-func onceExited(c *check, m *view) procmgr.StartRequest {
-	req, runs := m.counted("echo done; exit 3")
-	first := m.runAs(req)
-	c.errorIf(first.Attached, "the first Start of an ID returned a process that is Attached")
-	req.Wait = c.long
-	for range 3 {
-		c.result(m.attaches(req, first.Process), 3, "done\n")
+// ranOnce starts a command, and then its ID again and again.
+func ranOnce(c *check, m *view, command string) {
+	req, runs := m.counted(command)
+	first := m.beginAs(req)
+	c.errorIf(first.Attached, "Output says that a process is Attached, which only Start can say")
+	if command != sleeps {
+		first = m.ended(req.ID)
+		req.Wait = c.long
 	}
+	for range 3 {
+		out := m.attaches(req, first.Process)
+		c.errorIf(out.Process.State != first.Process.State || code(out.Process) != code(first.Process) || out.Text != "ready\n",
+			"a process is %s with the exit code %s, and a Start that attaches to it returned the state %s, exit code %s, output %s",
+			first.Process.State, code(first.Process), out.Process.State, code(out.Process), excerpt(out.Text))
+	}
+	m.conflicts(req)
+	out := m.look(req.ID)
+	c.errorIf(out.Process.State != first.Process.State, "after a Start that was a conflict, the process is %s", out.Process.State)
+	c.text(out, "ready\n")
 	runs(1, "several Starts with the same ID")
-	return req
 }
 
 func onceWaits(c *check, m *view) {
-	in := m.dir() + "/in"
-	req := procmgr.StartRequest{ID: c.id(), Command: puppetCommand(in)}
-	p := m.puppetAs(in, req)
-	ordered := make(chan error, 1)
-	go func() { ordered <- p.tryTell("echo on; exit 4") }() // the receive below waits for it
+	p := m.puppet()
+	req := p.req
 	req.Wait = c.long
-	out, err := m.tryStart(req)
-	if first := <-ordered; first != nil {
-		c.fatalf("Start failed: %s", told(first))
-	}
+	answer := later(func() (procmgr.Output, error) { return m.tryStart(req) })
+	p.tell("echo on; exit 4")
+	out, err := answer()
 	c.fatalIf(err != nil, "a Start that attaches to a running process, which then exits, failed: %s", told(err))
 	c.result(out, 4, "ready\non\n")
 }
@@ -164,28 +148,17 @@ func (v *view) conflicts(base procmgr.StartRequest) {
 const before = 100 * 365 * 24 * time.Hour
 
 var ageCases = []testCase{
-	{"less than the host's", "Start runs the command of an unused ID if the host has been up for all of its Age", func(_ *check, m *view) {
-		req, runs := m.counted("echo done")
-		req.Age = 1
-		m.runAs(req)
-		runs(1, "a Start with an Age of 1 ns")
-	}},
-	{"more than the host's", "Start of an ID that the host does not know, and that is older than the host, fails with ErrUnknown, runs nothing and leaves the ID unused", func(c *check, m *view) {
+	{"more than the host's", "Start of an ID that the host does not know, and that is older than the host, fails with ErrUnknown, runs nothing and leaves the ID unused; with a smaller Age it runs, and then Age does not count", func(c *check, m *view) {
 		req, runs := m.counted("echo done")
 		req.Age = before
 		c.is(errOf(m.tryStart(req)), procmgr.ErrUnknown, "Start with an Age of 100 years")
 		runs(0, "a Start with an Age of 100 years")
-		req.Age = 0
-		m.runAs(req)
-		runs(1, "a Start with Age 0 after one with an Age of 100 years")
-	}},
-	{"of a known ID", "Age does not count if the chat has used the ID", func(c *check, m *view) {
-		req, runs := m.counted("echo done")
+		req.Age = 1
 		first := m.runAs(req)
 		req.Age = before
 		m.attaches(req, first.Process)
 		m.conflicts(req)
-		runs(1, "Starts with the same ID")
+		runs(1, "Starts with the same ID, the first one with an Age of 1 ns")
 	}},
 	{"of a forgotten ID", "Start of an ID that the host has forgotten, and that is older than what it remembers, runs nothing", ageForgotten},
 }
@@ -213,9 +186,8 @@ func ageForgotten(c *check, m *view) {
 }
 
 var stopCases = []testCase{
-	{"terminate before the start", "Terminate of an ID that the chat has not used fails with ErrNotFound and spends the ID: a Start that arrives later fails with ErrConflict and runs nothing", func(c *check, m *view) { stopSpends(c, m, procmgr.Terminate) }},
-	{"kill before the start", "Kill of an ID that the chat has not used fails with ErrNotFound and spends the ID: a Start that arrives later fails with ErrConflict and runs nothing", func(c *check, m *view) { stopSpends(c, m, procmgr.Kill) }},
-	{"of the host itself", "a stop of an unused ID spends the ID, even if the host itself is asked", func(c *check, _ *view) { stopSpends(c, c.own(), procmgr.Terminate) }},
+	{"before the start", "Terminate or Kill of an ID that the chat has not used fails with ErrNotFound and spends the ID: a Start that arrives later fails with ErrConflict and runs nothing", func(c *check, m *view) { stopSpends(c, m) }},
+	{"of the host itself", "a stop of an unused ID spends the ID, even if the host itself is asked", func(c *check, _ *view) { stopSpends(c, c.own()) }},
 	{"interrupt before the start", "Interrupt of an ID that the chat has not used fails with ErrNotFound, and leaves the ID unused", func(c *check, m *view) {
 		req, runs := m.counted("echo done")
 		c.is(m.trySignal(req.ID, procmgr.Interrupt), procmgr.ErrNotFound, "interrupt of an ID that was never used")
@@ -235,17 +207,19 @@ var stopCases = []testCase{
 	{"in a race", "the start that a stop is meant for cannot overtake it: when both have returned, nothing runs", stopRace},
 }
 
-func stopSpends(c *check, m *view, sig procmgr.Signal) {
-	req, runs := m.counted("echo done")
-	req.Wait = c.long
-	for range 2 {
-		c.is(m.trySignal(req.ID, sig), procmgr.ErrNotFound, "%s of an ID that was never used", sig)
+func stopSpends(c *check, m *view) {
+	for _, sig := range []procmgr.Signal{procmgr.Terminate, procmgr.Kill} {
+		req, runs := m.counted("echo done")
+		req.Wait = c.long
+		for range 2 {
+			c.is(m.trySignal(req.ID, sig), procmgr.ErrNotFound, "%s of an ID that was never used", sig)
+		}
+		for range 2 {
+			m.refuses(req, procmgr.ErrConflict, "Start with an ID that %s had spent", sig)
+		}
+		runs(0, "Start with an ID that "+string(sig)+" had spent")
+		c.is(errOf(m.tryRead(req.ID, procmgr.OutputRequest{})), procmgr.ErrNotFound, "Output of an ID that was spent and never had a process")
 	}
-	for range 2 {
-		m.refuses(req, procmgr.ErrConflict, "Start with an ID that %s had spent", sig)
-	}
-	runs(0, "Start with an ID that "+string(sig)+" had spent")
-	c.is(errOf(m.tryRead(req.ID, procmgr.OutputRequest{})), procmgr.ErrNotFound, "Output of an ID that was spent and never had a process")
 }
 
 func stopRace(c *check, m *view) {

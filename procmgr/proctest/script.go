@@ -250,7 +250,7 @@ func (c *Command) play(play func(*Command) int) {
 }
 
 // signalNames have the numbers of Linux.
-var signalNames = map[int]string{1: "SIGHUP", 2: "SIGINT", 6: "SIGABRT", 9: "SIGKILL", 10: "SIGUSR1", 11: "SIGSEGV", 13: "SIGPIPE", 15: "SIGTERM"}
+var signalNames = map[int]string{1: "SIGHUP", 2: "SIGINT", 6: "SIGABRT", 9: "SIGKILL", 10: "SIGUSR1", 11: "SIGSEGV", 13: "SIGPIPE", 14: "SIGALRM", 15: "SIGTERM"}
 
 // exit notes how the leader has ended, unless it has ended before.
 func (c *Command) exit(code int) {

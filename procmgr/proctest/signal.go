@@ -13,12 +13,18 @@ var signals = []procmgr.Signal{procmgr.Terminate, procmgr.Interrupt, procmgr.Kil
 var signalCodes = map[procmgr.Signal]int{procmgr.Terminate: 143, procmgr.Interrupt: 130, procmgr.Kill: 137}
 
 var signalCases = []testCase{
-	{"ends a process", "Terminate, Interrupt and Kill are SIGTERM, SIGINT and SIGKILL; if they end a process, EndedBy is request", func(c *check, m *view) {
-		for _, sig := range signals {
-			for _, by := range []*view{m, c.host} {
-				id := m.sleeper()
-				by.signal(id, sig)
-				c.exited(m.ended(id).Process, signalCodes[sig], procmgr.CauseRequest)
+	{"ends a process", "Terminate, Interrupt and Kill are SIGTERM, SIGINT and SIGKILL; if they end a process, EndedBy is request; a stopped process is continued", func(c *check, m *view) {
+		for _, command := range []string{sleeps, "echo ready; kill -STOP $$"} {
+			for _, sig := range signals {
+				for _, by := range []*view{m, c.host} {
+					id := m.begin(command)
+					by.signal(id, sig)
+					out := m.look(id)
+					if sig != procmgr.Kill {
+						out = m.ended(id)
+					}
+					c.exited(out.Process, signalCodes[sig], procmgr.CauseRequest)
+				}
 			}
 		}
 	}},
@@ -31,52 +37,24 @@ var signalCases = []testCase{
 			c.text(out, "ready\nbye\n")
 		}
 	}},
-	{"kill returns when nothing is left", "Kill returns once nothing of the process is left, whatever signals it ignores", func(c *check, m *view) {
-		for _, command := range []string{sleeps, stubborn} {
-			life := m.lifeline()
-			id := m.begin(life.hold() + command)
-			life.watch()
-			m.kill(id)
-			c.exited(m.look(id).Process, 137, procmgr.CauseRequest)
-			life.cut("processes whose Kill had returned")
+	{"kill reaches the whole tree", "Kill returns once nothing is left of the shell and of everything that it has started, whatever signals they ignore", func(c *check, m *view) {
+		ignores := "sh -c '" + `trap "" TERM INT; sh -c "exec sleep 600" & wait; sleep 600` + "' >/dev/null 2>&1 & " + tree
+		for _, command := range []string{sleeps, stubborn, ignores} {
+			m.reached(command, procmgr.Kill)
 		}
 	}},
-	{"ends what is stopped", "Kill ends a stopped process, and so do Terminate and Interrupt: they continue the process", func(c *check, m *view) {
-		for _, sig := range signals {
-			id := m.begin("echo ready; kill -STOP $$")
-			m.signal(id, sig)
-			out := m.look(id)
-			if sig != procmgr.Kill {
-				out = m.ended(id)
-			}
-			c.exited(out.Process, signalCodes[sig], procmgr.CauseRequest)
-		}
-	}},
-	{"terminate reaches the whole tree", "Terminate reaches the shell and everything that it has started", func(c *check, m *view) { signalTree(c, m, procmgr.Terminate) }},
-	{"interrupt reaches the whole tree", "Interrupt reaches the shell and everything that it has started", func(c *check, m *view) { signalTree(c, m, procmgr.Interrupt) }},
-	{"kill reaches the whole tree", "Kill ends the shell and everything that it has started, even if it ignores the other signals", func(c *check, m *view) {
-		life := m.lifeline()
-		id := m.begin(life.hold() + "sh -c '" + `trap "" TERM INT; sh -c "exec sleep 600" & wait; sleep 600` + "' >/dev/null 2>&1 & " + tree)
-		life.watch()
-		m.kill(id)
-		if state := m.look(id).Process.State; state != procmgr.Exited {
-			c.errorf("Kill has returned, and its process is %q", state)
-		}
-		life.cut("children of a process whose Kill had returned")
+	{"terminate and interrupt reach the whole tree", "Terminate and Interrupt reach the shell and everything that it has started", func(_ *check, m *view) {
+		m.reached(tree, procmgr.Terminate)
+		m.reached(tree, procmgr.Interrupt)
 	}},
 	{"what has left the session", "a signal also reaches children that have left the session of their process", func(_ *check, m *view) {
 		if m.run("command -v setsid").Text == "" {
 			return // the host has no such command
 		}
+		// The child that leaves the session holds the output of its process, so that the
+		// host can find it.
 		for _, sig := range []procmgr.Signal{procmgr.Terminate, procmgr.Kill} {
-			life := m.lifeline()
-			// The child that leaves the session holds the output of its process, so
-			// that the host can find it.
-			id := m.begin(life.hold() + "setsid sh -c 'echo ready; exec sleep 600' & wait; sleep 600")
-			life.watch()
-			m.signal(id, sig)
-			life.cut("children that had left the session of a process that %s was sent to", sig)
-			m.ended(id)
+			m.reached("setsid sh -c 'echo ready; exec sleep 600' & wait; sleep 600", sig)
 		}
 	}},
 	{"after the exit", "a signal to an exited process fails with ErrNotRunning", func(c *check, m *view) {
@@ -149,15 +127,21 @@ const tree = `sh -c 'echo up; exec sleep 600' |
 sh -c 'sh -c "read -r up; echo up; exec sleep 600 >/dev/null 2>&1"; :' |
 sh -c 'read -r up; echo ready >&2; exec sleep 600 >/dev/null 2>&1'`
 
-func signalTree(c *check, m *view, sig procmgr.Signal) {
-	life := m.lifeline()
-	id := m.begin(life.hold() + tree)
+// reached fails if a signal does not end a process with all its children, or if Kill
+// returns before that.
+func (v *view) reached(command string, sig procmgr.Signal) {
+	v.c.Helper()
+	life := v.lifeline()
+	id := v.begin(life.hold() + command)
 	life.watch()
 	life.holds("the children of a command that runs")
-	m.signal(id, sig)
+	v.signal(id, sig)
+	if sig == procmgr.Kill {
+		v.c.exited(v.look(id).Process, 137, procmgr.CauseRequest)
+	}
 	life.cut("children of a process that %s was sent to", sig)
-	if p := m.ended(id).Process; p.EndedBy != procmgr.CauseRequest {
-		c.errorf("a command that %s has ended was EndedBy %q", sig, p.EndedBy)
+	if p := v.ended(id).Process; p.EndedBy != procmgr.CauseRequest {
+		v.c.errorf("a command that %s has ended was EndedBy %q", sig, p.EndedBy)
 	}
 }
 
@@ -174,18 +158,23 @@ var lifetimeCases = []testCase{
 		first := m.beginAs(req)
 		req.MaxLifetime = 1
 		m.attaches(req, first.Process)
-		m.lives(req.ID, "although its MaxLifetime is an hour")
+		m.runs(req.ID, "although its MaxLifetime is an hour")
 	}},
 }
 
 var detachedCases = []testCase{
-	{"wait ends", "if the shell exits and children of it live on, the process is detached, even if none of them holds its output: a wait ends, the exit code is known, and nothing is killed", func(c *check, m *view) {
+	{"wait ends", "if the shell exits and children of it live on, the process is detached, even if none of them holds its output, and List says so: a wait ends, the exit code is known, and nothing is killed", func(c *check, m *view) {
 		life := m.lifeline()
 		for _, leaves := range []string{"sleep 600 &", "(sleep 600 &);", "sh -c 'sleep 600 & exit 0';", "sleep 600 >/dev/null 2>&1 &"} {
 			out := m.start(procmgr.StartRequest{Command: life.hold() + leaves + " echo left; exit 3", Wait: c.long})
 			c.detached(out.Process, "3")
 			c.text(out, "left\n")
 			c.detached(m.look(out.Process.ID).Process, "3")
+		}
+		all := m.list()
+		c.errorIf(len(all) != 6, "List has %d processes of six", len(all)) // two are of the lifeline
+		for _, p := range all[:min(4, len(all))] {
+			c.detached(p, "3")
 		}
 		life.watch()
 		life.holds("the children that the shells had left behind")
@@ -212,17 +201,21 @@ var detachedCases = []testCase{
 		c.detached(out.Process, "5")
 		c.errorIf(out.Matched, "no line matches Until, and Matched is true")
 	}},
-	{"listed", "List has detached processes, with the state detached", func(c *check, m *view) {
-		m.run("sleep 600 & exit 3")
-		c.detached(m.listed(), "3")
+	{"signals", "Kill and Terminate reach the children that a shell has left behind, and change no exit code", func(c *check, m *view) {
+		for _, sig := range []procmgr.Signal{procmgr.Kill, procmgr.Terminate} {
+			life := m.lifeline()
+			id := m.run(life.hold() + "(sleep 600; :) & exit 3").Process.ID
+			life.watch()
+			m.signal(id, sig)
+			life.cut("children that a shell had left behind and that %s was sent to", sig)
+			c.exited(m.ended(id).Process, 3, procmgr.CauseRequest)
+		}
 	}},
-	{"kill", "Kill reaches the children that a shell has left behind, and changes no exit code", func(c *check, m *view) { detachedSignal(c, m, procmgr.Kill) }},
-	{"terminate", "Terminate reaches the children that a shell has left behind, and changes no exit code", func(c *check, m *view) { detachedSignal(c, m, procmgr.Terminate) }},
 	{"exit code", "the exit code is taken when the shell exits, even if children still hold its output", func(c *check, m *view) {
 		p := m.run("(trap 'exit 9' TERM; " + naps + ") & kill -KILL $$").Process
 		signal, cause := "SIGKILL", procmgr.CauseSignal
 		if p.Signal == "" && c.host.describe().Sandbox != nil {
-			signal, cause = "", procmgr.CauseExit // see exitedBy
+			signal, cause = "", procmgr.CauseExit // see exited
 		}
 		c.errorIf(p.State != procmgr.Detached || code(p) != "137" || p.Signal != signal || p.EndedBy != cause,
 			"a signal has ended the shell, a child of it lives on, and the process is %q with the exit code %s, Signal %q, EndedBy %q", p.State, code(p), p.Signal, p.EndedBy)
@@ -248,14 +241,5 @@ func (v *view) detachedPuppet(exit string) *puppet {
 	v.run("mkfifo " + quote(in))
 	out := v.run("exec 3<>" + quote(in) + "\n(" + obeys + ") &\necho left; exit " + exit)
 	v.c.detached(out.Process, exit)
-	return &puppet{view: v, id: out.Process.ID, in: in, end: out.Next}
-}
-
-func detachedSignal(c *check, m *view, sig procmgr.Signal) {
-	life := m.lifeline()
-	id := m.run(life.hold() + "(sleep 600; :) & exit 3").Process.ID
-	life.watch()
-	m.signal(id, sig)
-	life.cut("children that a shell had left behind and that %s was sent to", sig)
-	c.exited(m.ended(id).Process, 3, procmgr.CauseRequest)
+	return &puppet{view: v, id: out.Process.ID, in: in, end: out.Next, next: out.Next}
 }

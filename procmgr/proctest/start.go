@@ -35,32 +35,20 @@ var basicCases = []testCase{
 }
 
 var startCases = []testCase{
-	{"exit code", "Start waits for the end, and returns the exit code of the shell and all the output of the command", startExitCode},
-	{"death by a signal", "if signal n ends the shell, the exit code is 128+n, Signal names it, and EndedBy is signal", func(c *check, m *view) {
-		usr1 := m.run("sh -c 'kill -USR1 $$'; exit $(($? - 128))") // its number differs by platform
-		c.fatalIf(usr1.Process.ExitCode == nil, "%q has no exit code", usr1.Process.Command)
-		c.exited(m.run("kill -KILL $$").Process, 137, procmgr.CauseSignal)
-		c.exited(m.run("kill -TERM $$").Process, 143, procmgr.CauseSignal)
-		c.exitedBy(m.run("kill -USR1 $$").Process, 128+*usr1.Process.ExitCode, "SIGUSR1", procmgr.CauseSignal)
-	}},
-	{"a child's death by a signal", "the exit code is that of the shell: if a signal ends only a child of it, the shell has exited by itself", func(c *check, m *view) {
-		c.exited(m.run("(sh -c 'kill -KILL $$'; exit $?) 2>/dev/null").Process, 137, procmgr.CauseExit)
-	}},
-	{"returns once started", "with Wait 0, Start returns once the process has started, and says that it runs", func(c *check, m *view) {
-		p := m.start(procmgr.StartRequest{Command: "exec sleep 600"}).Process
-		c.errorIf(p.State != procmgr.Running || p.ID == "" || p.PID <= 0 || p.StartedAt.IsZero(),
-			"Start has returned, and the process that it has started is %q, with the ID %q, PID %d, StartedAt %v", p.State, p.ID, p.PID, p.StartedAt)
-		c.errorIf(p.ExitCode != nil || !p.ExitedAt.IsZero() || p.EndedBy != "" || p.Signal != "",
-			"a process that runs has an end: exit code %s, ExitedAt %v, EndedBy %q, Signal %q", code(p), p.ExitedAt, p.EndedBy, p.Signal)
-	}},
-	{"wait ends at the time", "Start waits as long as the request says, and kills nothing when the time is up", func(c *check, m *view) {
-		began := time.Now()
-		out := m.start(procmgr.StartRequest{Command: "exec sleep 600", Wait: brief})
-		if took := time.Since(began); took < brief {
-			c.errorf("Start with a wait of %v for a command that runs on returned after %v", brief, took)
+	{"exit code", "Start waits for the end, and returns all the output of the command and the exit code of the shell; if signal n ends the shell, and not only a child of it, that is 128+n, Signal names the signal, and EndedBy is signal", startExitCode},
+	{"returns once started", "Start waits as long as the request says, returns once the process has started, and says that it runs; when the time is up, nothing is killed", func(c *check, m *view) {
+		for _, wait := range []time.Duration{0, brief} {
+			began := time.Now()
+			p := m.start(procmgr.StartRequest{Command: "exec sleep 600", Wait: wait}).Process
+			if took := time.Since(began); took < wait {
+				c.errorf("Start with a wait of %v for a command that runs on returned after %v", wait, took)
+			}
+			c.errorIf(p.State != procmgr.Running || p.ID == "" || p.PID <= 0 || p.StartedAt.IsZero(),
+				"Start has returned, and the process that it has started is %q, with the ID %q, PID %d, StartedAt %v", p.State, p.ID, p.PID, p.StartedAt)
+			c.errorIf(p.ExitCode != nil || !p.ExitedAt.IsZero() || p.EndedBy != "" || p.Signal != "",
+				"a process that runs has an end: exit code %s, ExitedAt %v, EndedBy %q, Signal %q", code(p), p.ExitedAt, p.EndedBy, p.Signal)
+			m.runs(p.ID, "after its Start had returned")
 		}
-		c.errorIf(out.Process.State != procmgr.Running, "the command is %q when the wait is over, and had to run on", out.Process.State)
-		m.lives(out.Process.ID, "after the wait of its Start was over")
 	}},
 	{"context ends during the wait", "ctx bounds the call: if it ends, Start returns its error and the ID of the process, and the process lives on", startBounded},
 	{"cut short", "Start returns when its ctx ends, or at once with the error of a ctx that has ended; if it returns an error without an ID, and the error is not ErrUnknown, it has started nothing and will start nothing", startCutShort},
@@ -90,15 +78,19 @@ func startExitCode(c *check, m *view) {
 	for _, tt := range []struct {
 		command, text string
 		code          int
+		cause         procmgr.Cause
 	}{
-		{"echo hello", "hello\n", 0},
-		{"echo no >&2; exit 3", "no\n", 3},
-		{"printf 'no newline'; exit 255", "no newline", 255},
-		{"no-such-command-here 2>/dev/null", "", 127},
-		{"true", "", 0},
+		{"echo hello", "hello\n", 0, procmgr.CauseExit},
+		{"echo no >&2; exit 3", "no\n", 3, procmgr.CauseExit},
+		{"printf 'no newline'; exit 255", "no newline", 255, procmgr.CauseExit},
+		{"no-such-command-here 2>/dev/null", "", 127, procmgr.CauseExit},
+		{"kill -KILL $$", "", 137, procmgr.CauseSignal},
+		{"kill -TERM $$", "", 143, procmgr.CauseSignal},
+		{"kill -ALRM $$", "", 142, procmgr.CauseSignal},
+		{"(sh -c 'kill -KILL $$'; exit $?) 2>/dev/null", "", 137, procmgr.CauseExit},
 	} {
 		out := m.run(tt.command)
-		c.exited(out.Process, tt.code, procmgr.CauseExit)
+		c.exited(out.Process, tt.code, tt.cause)
 		c.printed(out, tt.text, len(tt.text))
 		c.errorIf(out.Attached, "Start ran %q and says that it attached to another process", tt.command)
 	}
@@ -107,20 +99,16 @@ func startExitCode(c *check, m *view) {
 func startBounded(c *check, m *view) {
 	ctx, cancel := context.WithCancel(c.ctx)
 	defer cancel()
-	var out procmgr.Output
-	var err error
-	done := make(chan struct{})
-	go func() { // the receive below waits for it
-		defer close(done)
-		out, err = m.tryStartIn(ctx, procmgr.StartRequest{Command: "exec sleep 600", Wait: c.long})
-	}()
+	answer := later(func() (procmgr.Output, error) {
+		return m.tryStartIn(ctx, procmgr.StartRequest{Command: "exec sleep 600", Wait: c.long})
+	})
 	c.eventually("that List has the process", func() bool { return len(m.list()) > 0 })
 	cancel()
-	<-done
+	out, err := answer()
 	c.is(err, context.Canceled, "Start whose ctx ended during its wait")
 	c.endIfFailed()
 	c.fatalIf(out.Process.ID == "", "Start whose ctx ended during its wait returned no ID for the process that it had begun")
-	m.lives(out.Process.ID, "after the ctx of its Start had ended")
+	m.runs(out.Process.ID, "after the ctx of its Start had ended")
 }
 
 // startCutShort cuts starts short after various times, and compares their
@@ -224,37 +212,34 @@ func startElapsed(c *check, m *view) {
 }
 
 var commandCases = []testCase{
-	{"exactly as given", "the shell gets the command byte for byte, and Process.Command is the same", commandAsGiven},
-	{"100 KB", "a long command runs whole", func(c *check, m *view) {
-		command := "set -- " + strings.Repeat("x", 100<<10) + "\necho ${#1} the end"
-		out := m.run(command)
-		c.text(out, "102400 the end\n")
-		c.commanded(out, command)
-	}},
-	{"begins with a dash", "a command that begins with - or + is a command, and not an option of the shell", func(c *check, m *view) {
-		for _, command := range []string{"-x; echo went on", "+x; echo went on", "--help; echo went on", "-c 'echo no'; echo went on"} {
-			out := m.run(command)
-			c.errorIf(!strings.HasSuffix(out.Text, "went on\n"),
-				"%q was not run as a command: exit code %s, output %s", command, code(out.Process), excerpt(out.Text))
-			c.commanded(out, command)
-		}
-	}},
-	{"streams in order", "stdout and stderr are one stream, in the order in which the command wrote them", func(c *check, m *view) {
-		var command, want strings.Builder
-		for i := range 40 {
-			fmt.Fprintf(&command, "echo %d >&%d\n", i, 1+i%2)
-			fmt.Fprintf(&want, "%d\n", i)
-		}
-		c.text(m.run(command.String()), want.String())
-	}},
-	{"stdin is empty", "stdin is empty: a command that reads it reaches the end at once", func(c *check, m *view) {
-		c.text(m.run("cat; read -r line; echo read says $?"), "read says 1\n")
-	}},
-	{"no terminal", "a command runs in a session without a terminal, so that it cannot prompt on the terminal of the host", func(c *check, m *view) {
-		c.text(m.run(`for fd in 0 1 2; do test -t $fd && echo "$fd is a terminal"; done
+	{"exactly as given", "the shell gets the command byte for byte, even if it is long, or begins with - or + like an option, and Process.Command is the same", prints(map[string]string{
+		`echo "it's" 'a "quote"' a\ b \\`:                                 "it's a \"quote\" a b \\\n",
+		"echo one\necho two\n":                                            "one\ntwo\n",
+		"cat <<'END'\n$HOME `id`\tä€😀 <>&\nEND\n":                         "$HOME `id`\tä€😀 <>&\n",
+		"  echo blanks  around  ":                                         "blanks around\n",
+		"echo comment # no newline after it":                              "comment\n",
+		"echo \\\njoined":                                                 "joined\n",
+		"for i in 1 2\ndo\n\tprintf '%s;' \"$i\"\ndone":                   "1;2;",
+		"f() { echo \"$#:$1\"; }; f \"a  b\" ''":                          "2:a  b\n",
+		"echo a; exit 0; echo \u2028":                                     "a\n",
+		`echo end; : \`:                                                   "end\n",
+		"set -- " + strings.Repeat("x", 100<<10) + "\necho ${#1} the end": "102400 the end\n",
+		"-x 2>/dev/null; echo went on":                                    "went on\n",
+		"+x 2>/dev/null; echo went on":                                    "went on\n",
+		"--help 2>/dev/null; echo went on":                                "went on\n",
+		"-c 'echo no' 2>/dev/null; echo went on":                          "went on\n",
+	})},
+	{"streams in order", "stdout and stderr are one stream, in the order in which the command wrote them", prints(map[string]string{
+		"for i in 1 2 3 4 5 6 7 8; do echo $i; echo e$i >&2; done": "1\ne1\n2\ne2\n3\ne3\n4\ne4\n5\ne5\n6\ne6\n7\ne7\n8\ne8\n",
+	})},
+	{"stdin is empty", "stdin is empty: a command that reads it reaches the end at once", prints(map[string]string{
+		"cat; read -r line; echo read says $?": "read says 1\n",
+	})},
+	{"no terminal", "a command runs in a session without a terminal, so that it cannot prompt on the terminal of the host", prints(map[string]string{
+		`for fd in 0 1 2; do test -t $fd && echo "$fd is a terminal"; done
 (: </dev/tty) 2>/dev/null && echo "/dev/tty can be opened"
-echo done`), "done\n")
-	}},
+echo done`: "done\n",
+	})},
 	{"complete at the exit", "when the exit is reported, all output from before the exit is there, and above all the last line", func(c *check, m *view) {
 		want := strings.Repeat("x", 20000) + "\nthe end\n"
 		for range 10 {
@@ -263,33 +248,17 @@ echo done`), "done\n")
 	}},
 }
 
-// commanded fails if a process has another command than the one that was asked for.
-func (c *check) commanded(out procmgr.Output, command string) {
-	c.Helper()
-	c.errorIf(out.Process.Command != command, "the command was %s, and Process.Command is %s", excerpt(command), excerpt(out.Process.Command))
-}
-
-func commandAsGiven(c *check, m *view) {
-	for command, text := range map[string]string{
-		`echo "it's" 'a "quote"' a\ b \\`:               "it's a \"quote\" a b \\\n",
-		"echo one\necho two\n":                          "one\ntwo\n",
-		"cat <<'END'\n$HOME `id`\tä€😀 <>&\nEND\n":       "$HOME `id`\tä€😀 <>&\n",
-		"  echo blanks  around  ":                       "blanks around\n",
-		"echo comment # no newline after it":            "comment\n",
-		"echo \\\njoined":                               "joined\n",
-		"for i in 1 2\ndo\n\tprintf '%s;' \"$i\"\ndone": "1;2;",
-		"f() { echo \"$#:$1\"; }; f \"a  b\" ''":        "2:a  b\n",
-		"echo a; exit 0; echo \u2028":                   "a\n",
-	} {
-		out := m.run(command)
-		c.result(out, 0, text)
-		c.commanded(out, command)
-		c.commanded(m.look(out.Process.ID), command)
+// prints is a case of commands that have to print a text each.
+func prints(texts map[string]string) func(c *check, m *view) {
+	return func(c *check, m *view) {
+		for command, text := range texts {
+			out := m.run(command)
+			c.printed(out, text, len(text))
+			for by, p := range map[string]procmgr.Process{"Start": out.Process, "Output": m.look(out.Process.ID).Process} {
+				c.errorIf(p.Command != command, "the command was %s, and by %s Process.Command is %s", excerpt(command), by, excerpt(p.Command))
+			}
+		}
 	}
-	const backslash = `echo end; : \` // shells differ on its exit code
-	out := m.run(backslash)
-	c.text(out, "end\n")
-	c.commanded(out, backslash)
 }
 
 var shellCases = []testCase{
@@ -312,38 +281,26 @@ func shellTold(c *check, m *view) {
 	system := strings.ToLower(strings.TrimSpace(m.run("uname -s 2>/dev/null").Text))
 	known := slices.Contains([]string{"linux", "darwin", "freebsd", "netbsd", "openbsd", "dragonfly"}, system)
 	c.errorIf(machine.OS != "" && machine.OS != system && known, "the system is %q, and a command finds %q", machine.OS, system)
-	c.errorIf(strings.ContainsAny(machine.Shell, `/\ `) || strings.HasSuffix(machine.Shell, ".exe"),
-		"the shell is %q, which is no base name", machine.Shell)
-	is := strings.TrimSpace(m.run(`echo "${BASH_VERSION:+bash}${KSH_VERSION:+ksh}${ZSH_VERSION:+zsh}"`).Text)
-	switch shell := machine.Shell; {
-	case shell == "":
-	case is == "", shell == "sh": // such as dash; and any shell may be the system's sh
-		c.errorIf(shell == "bash", "the shell is %q, and a command has no BASH_VERSION", shell)
-	case !strings.Contains(shell, is):
-		c.errorf("the shell is %q, and a command is run by %s", shell, is)
-	}
+	shell, is := machine.Shell, strings.TrimSpace(m.run(`echo "${BASH_VERSION:+bash}${KSH_VERSION:+ksh}${ZSH_VERSION:+zsh}"`).Text)
+	c.errorIf(strings.ContainsAny(shell, `/\ `) || strings.HasSuffix(shell, ".exe"), "the shell is %q, which is no base name", shell)
+	// Any shell may be the system's sh, and one such as dash has no variable.
+	c.errorIf(shell != "" && shell != "sh" && !strings.Contains(shell, is) || shell == "bash" && is == "",
+		"the shell is %q, and a command is run by %q", shell, is)
 }
 
 var directoryCases = []testCase{
-	{"by default", "a request without a directory runs in the default directory of the host, and WorkDir names that directory as an absolute path", func(c *check, m *view) {
-		out := m.run("pwd -P")
-		c.fatalIf(!path.IsAbs(out.Process.WorkDir), "WorkDir is %q", out.Process.WorkDir)
-		if again := m.runAs(procmgr.StartRequest{Command: "pwd -P", WorkDir: out.Process.WorkDir}); again.Text != out.Text {
-			c.errorf("a command ran in %q and WorkDir says %q, which is %q", out.Text, out.Process.WorkDir, again.Text)
-		}
-	}},
-	{"asked for", "a request runs in the directory that it names, and WorkDir names the same directory", func(c *check, m *view) {
-		dir := m.dir()
+	{"asked for", "a request runs in the directory that it names, which is relative to the default one, or else in that, and WorkDir names the same directory as an absolute path", func(c *check, m *view) {
+		dir, byDefault := m.dir(), m.run("pwd -P")
 		odd := dir + "/with a space, 'quotes' and ä"
 		c.text(m.run(`mkdir "`+odd+`"`), "")
 		for _, dir := range []string{"/", dir, odd} {
 			c.ranIn(m, dir, dir, nil)
 		}
-	}},
-	{"relative", "a relative directory is resolved against the default directory", func(c *check, m *view) {
-		byDefault, here := m.run("pwd -P"), m.runAs(procmgr.StartRequest{Command: "pwd -P", WorkDir: "."})
-		c.errorIf(here.Text != byDefault.Text || !path.IsAbs(here.Process.WorkDir),
-			"the directory \".\" is %q, WorkDir says %q, and the default is %q", here.Text, here.Process.WorkDir, byDefault.Text)
+		for _, asked := range []string{byDefault.Process.WorkDir, "."} {
+			out := m.runAs(procmgr.StartRequest{Command: "pwd -P", WorkDir: asked})
+			c.errorIf(out.Text != byDefault.Text || !path.IsAbs(out.Process.WorkDir),
+				"the default directory is %q, and %q is %q; WorkDir says %q", byDefault.Text, asked, out.Text, out.Process.WorkDir)
+		}
 	}},
 	{"home", "a ~ that stands alone or before a slash is the home directory on the machine that runs the command, which is HOME for the command", func(c *check, m *view) {
 		home := m.dir()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -68,23 +69,6 @@ var groups = []group{
 	{"concurrent", concurrentCases},
 }
 
-// A patience is the time that failing cases may still take. They mostly wait for what
-// does not happen, and the first ones tell why.
-type patience struct {
-	over   context.Context // ends when nothing is left
-	giveUp context.CancelFunc
-	mu     sync.Mutex // guards left
-	left   time.Duration
-}
-
-func (p *patience) spend(d time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.left -= d; p.left <= 0 {
-		p.giveUp()
-	}
-}
-
 // TestHost runs the suite, each case as a subtest of its own. It calls newHost once for
 // each case, and for several at a time. newHost gets the T of that subtest, so that it
 // can clean up with T.Cleanup. It may return the same host every time. TestHost returns
@@ -93,9 +77,10 @@ func (p *patience) spend(d time.Duration) {
 func TestHost(t *testing.T, newHost func(*testing.T) procmgr.Host) {
 	t.Helper()
 	slots := make(chan struct{}, atOnce)
-	left := &patience{left: long}
-	left.over, left.giveUp = context.WithCancel(context.Background())
-	defer left.giveUp()
+	// Failing cases mostly wait for what does not happen, and the first ones tell why.
+	var failing atomic.Int64 // the time that they have taken
+	over, giveUp := context.WithCancel(context.Background())
+	defer giveUp()
 	for i, g := range groups {
 		longest := long
 		if i == 0 {
@@ -109,15 +94,16 @@ func TestHost(t *testing.T, newHost func(*testing.T) procmgr.Host) {
 					t.Parallel()
 					slots <- struct{}{}
 					t.Cleanup(func() { <-slots }) // after the cleanup of the host
-					if left.over.Err() != nil {
+					if over.Err() != nil {
 						t.Skipf("cases have failed before it, and took %v", long)
 					}
 					host, began := newHost(t), time.Now()
-					tc.test(left.over, t, host, longest, func() {
-						if t.Failed() {
-							left.spend(time.Since(began))
+					defer func() {
+						if t.Failed() && failing.Add(int64(time.Since(began))) >= int64(long) {
+							giveUp()
 						}
-					})
+					}()
+					tc.test(over, t, host, longest)
 				})
 			}
 		})
@@ -128,14 +114,13 @@ func TestHost(t *testing.T, newHost func(*testing.T) procmgr.Host) {
 	}
 }
 
-// test runs a case, calls ended, and ends the processes that the case has started.
-func (tc testCase) test(over context.Context, r reporter, host procmgr.Host, longest time.Duration, ended func()) {
+// test runs a case, and ends the processes that the case has started.
+func (tc testCase) test(over context.Context, r reporter, host procmgr.Host, longest time.Duration) {
 	c := &check{reporter: r, promise: tc.promise, long: longest, over: over, mark: procmgr.NewID()}
 	c.host = &view{c: c, m: host, to: host}
 	var cancel context.CancelFunc
 	c.ctx, cancel = context.WithCancel(over)
 	defer c.cleanUp()
-	defer ended()
 	defer cancel()
 	tc.run(c, c.chat("a"))
 }
@@ -263,32 +248,41 @@ var (
 
 // call makes one call of the host, which may wait for c.long. If the call does not
 // return, its goroutine stays.
-func call[T any](c *check, f func() (T, error)) (T, error) {
-	type answer struct {
-		value T
-		err   error
-	}
-	answers := make(chan answer, 1)
-	began := time.Now()
-	go func() {
-		value, err := f()
-		answers <- answer{value, err}
-	}()
+func call[T any](c *check, f func() (T, error)) (value T, err error) {
+	began, done := time.Now(), make(chan struct{})
+	answer := later(func() (T, error) {
+		defer close(done)
+		return f()
+	})
 	hung := time.NewTimer(c.long + min(c.long, 3*time.Second))
 	defer hung.Stop()
-	var a answer
 	select {
-	case a = <-answers:
-		if time.Since(began) < c.long {
-			return a.value, a.err
+	case <-done:
+		if value, err = answer(); time.Since(began) >= c.long {
+			err = xerrors.Errorf("%v, its answer was %s: %w", c.long, told(err), errLasted)
 		}
-		a.err = xerrors.Errorf("%v, its answer was %s: %w", c.long, told(a.err), errLasted)
+		return value, err
 	case <-hung.C:
-		a.err = xerrors.Errorf("it may wait for %v at most: %w", c.long, errHung)
+		return value, xerrors.Errorf("it may wait for %v at most: %w", c.long, errHung)
 	case <-c.over.Done():
-		a.err = c.over.Err()
+		return value, c.over.Err()
 	}
-	return a.value, a.err
+}
+
+// later makes a call in another goroutine. The function that it returns waits for the
+// answer.
+func later[T any](f func() (T, error)) func() (T, error) {
+	var value T
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		value, err = f()
+	}()
+	return func() (T, error) {
+		<-done
+		return value, err
+	}
 }
 
 // together calls f with 0 to n-1 at the same instant, and returns when all

@@ -159,22 +159,9 @@ func (v *view) ended(id string) procmgr.Output {
 	return out
 }
 
-// reading reads in another goroutine. The function that it returns waits for the
-// answer.
+// reading reads in another goroutine.
 func (v *view) reading(ctx context.Context, id string, req procmgr.OutputRequest) func() (procmgr.Output, error) {
-	type answer struct {
-		out procmgr.Output
-		err error
-	}
-	answers := make(chan answer, 1)
-	go func() {
-		out, err := v.tryReadIn(ctx, id, req)
-		answers <- answer{out, err}
-	}()
-	return func() (procmgr.Output, error) {
-		a := <-answers
-		return a.out, a.err
-	}
+	return later(func() (procmgr.Output, error) { return v.tryReadIn(ctx, id, req) })
 }
 
 // meanwhile reads while f is called, which ends the wait.
@@ -262,20 +249,11 @@ func told(err error) string {
 // isOneOf reports whether an error is one of two.
 func isOneOf(err, a, b error) bool { return errors.Is(err, a) || errors.Is(err, b) }
 
-// runs fails if a process does not run.
+// runs fails if a process has ended, or ends within a moment, as it would if something
+// had told it to end.
 func (v *view) runs(id, although string) {
 	v.c.Helper()
-	if state := v.look(id).Process.State; state != procmgr.Running {
-		v.c.errorf("the process %q is %s %s", id, state, although)
-	}
-}
-
-// lives fails if a process ends within a moment, as it would if something had
-// told it to end.
-func (v *view) lives(id, although string) {
-	v.c.Helper()
-	out := v.read(id, procmgr.OutputRequest{Wait: brief})
-	if state := out.Process.State; state != procmgr.Running {
+	if state := v.read(id, procmgr.OutputRequest{Wait: brief}).Process.State; state != procmgr.Running {
 		v.c.errorf("the process %q is %s %s", id, state, although)
 	}
 }
@@ -289,21 +267,15 @@ func code(p procmgr.Process) string {
 }
 
 // exited fails if a process has not ended in the wanted way. A signal is meant if
-// wantCode is the exit code of one of the suite's signals and the process did not exit
-// by itself.
+// wantCode is the exit code of one of the suite's signals and the process did not exit by
+// itself. A sandbox may have a program in front of the shell, which only passes on the
+// exit code of a shell that a signal has ended.
 func (c *check) exited(p procmgr.Process, wantCode int, cause procmgr.Cause) {
 	c.Helper()
 	signal := ""
 	if cause != procmgr.CauseExit {
-		signal = map[int]string{130: "SIGINT", 137: "SIGKILL", 143: "SIGTERM"}[wantCode]
+		signal = map[int]string{130: "SIGINT", 137: "SIGKILL", 142: "SIGALRM", 143: "SIGTERM"}[wantCode]
 	}
-	c.exitedBy(p, wantCode, signal, cause)
-}
-
-// exitedBy is exited with the name of the signal. A sandbox may have a program in front
-// of the shell, which only passes on the exit code of a shell that a signal has ended.
-func (c *check) exitedBy(p procmgr.Process, wantCode int, signal string, cause procmgr.Cause) {
-	c.Helper()
 	if p.Signal == "" && signal != "" && c.host.describe().Sandbox != nil {
 		signal = ""
 		if cause == procmgr.CauseSignal {
@@ -374,22 +346,22 @@ func (v *view) file(name string) string {
 // A puppet is a process that runs the orders it gets, as soon as it gets them.
 type puppet struct {
 	*view
-	id  string
-	in  string // the FIFO of its orders
-	end int64  // offset of the end of its output when it was ready
+	req  procmgr.StartRequest
+	id   string
+	in   string // the FIFO of its orders
+	end  int64  // offset of the end of its output when it was ready, or before it last arrived
+	next int64  // offset of the end of its output when it last arrived
 }
 
-// puppet starts a puppet.
+// puppet starts a puppet. It holds both ends of its FIFO, so that it never reads an end of
+// file.
 func (v *view) puppet() *puppet {
 	v.c.Helper()
 	in := v.dir() + "/in"
-	return v.puppetAs(in, procmgr.StartRequest{Command: puppetCommand(in)})
-}
-
-// puppetCommand returns the command of a puppet. The puppet holds both ends of
-// its FIFO, so that it never reads an end of file.
-func puppetCommand(in string) string {
-	return "mkfifo " + quote(in) + " && exec 3<>" + quote(in) + " && echo ready\n" + obeys
+	req := procmgr.StartRequest{ID: v.c.id(), Command: "mkfifo " + quote(in) + " && exec 3<>" + quote(in) + " && echo ready\n" + obeys}
+	out := v.beginAs(req)
+	v.c.fatalIf(out.Next != int64(len(out.Text)), "%d bytes have been printed, and Next is %d", len(out.Text), out.Next)
+	return &puppet{view: v, req: req, id: req.ID, in: in, end: out.Next, next: out.Next}
 }
 
 // obeys runs the orders of a FIFO that is open as 3. It ends at last if no order comes,
@@ -397,29 +369,15 @@ func puppetCommand(in string) string {
 const obeys = `limit=; (read -t 1 -r x </dev/null) 2>/dev/null; test $? -le 1 && limit="-t 600"
 while IFS= read $limit -r order <&3; do eval "$order"; done`
 
-func (v *view) puppetAs(in string, req procmgr.StartRequest) *puppet {
-	v.c.Helper()
-	out := v.beginAs(req)
-	v.c.fatalIf(out.Next != int64(len(out.Text)), "%d bytes have been printed, and Next is %d", len(out.Text), out.Next)
-	return &puppet{view: v, id: out.Process.ID, in: in, end: out.Next}
-}
-
 // tell has the puppet run a line of shell. It returns once the order is in the
 // puppet's FIFO. If the puppet has ended, the order is lost.
 func (p *puppet) tell(order string) {
 	p.c.Helper()
-	if err := p.tryTell(order); err != nil {
-		p.c.fatalf("Start failed: %s", told(err))
-	}
-}
-
-func (p *puppet) tryTell(order string) error {
-	_, err := p.tryStart(procmgr.StartRequest{
+	p.start(procmgr.StartRequest{
 		Command: `exec 3<>"$IN"; printf '%s\n' "$ORDER" >&3`,
 		Env:     map[string]string{"ORDER": order, "IN": p.in},
 		Wait:    p.c.long,
 	})
-	return err
 }
 
 // waiting waits with a request for what an order brings about.

@@ -21,21 +21,14 @@ var waitCases = []testCase{
 			out := m.lasts(id, procmgr.OutputRequest{Until: until})
 			c.errorIf(out.Matched, "the time of a wait with Until %q was up, and Matched is true", until)
 			c.text(out, "ready\n")
-			m.lives(id, "after the time of a wait was up")
+			m.runs(id, "after the time of a wait was up")
 		}
 	}},
 	{"the longest", "a wait may be as long as the longest time.Duration", func(c *check, m *view) {
 		const forEver = time.Duration(math.MaxInt64)
 		c.result(m.start(procmgr.StartRequest{Command: "exit 3", Wait: forEver}), 3, "")
 		p := m.puppet()
-		if out := m.read(p.id, procmgr.OutputRequest{Until: "ready", Wait: forEver}); !out.Matched || out.Process.State != procmgr.Running {
-			c.errorf("the longest wait returned with the process %q, Matched %v", out.Process.State, out.Matched)
-		}
-		ctx, cancel := context.WithTimeout(c.ctx, brief)
-		_, err := m.tryReadIn(ctx, p.id, procmgr.OutputRequest{Wait: forEver})
-		cancel()
-		c.is(err, context.DeadlineExceeded, "the longest wait, in which nothing happened until the deadline of its ctx,")
-		answer := m.reading(c.ctx, p.id, procmgr.OutputRequest{Wait: forEver})
+		answer := m.reading(c.ctx, p.id, procmgr.OutputRequest{Until: "never", State: procmgr.Running, Wait: forEver})
 		p.tell("exit 4")
 		out, err := answer()
 		c.fatalIf(err != nil, "the longest wait for a process that has exited failed: %s", told(err))
@@ -121,10 +114,6 @@ var untilCases = []testCase{
 			}
 		}
 	}},
-	{"what arrives later", "Until returns as soon as a line that arrives during the wait matches", func(c *check, m *view) {
-		p := m.puppet()
-		c.arrived(p, "^listening on [0-9]+$", "echo compiling; echo listening on 8080", "compiling\nlistening on 8080\n")
-	}},
 	{"line by line", "Until matches line by line: ^ and $ are the ends of a line, and no match spans two lines", func(_ *check, m *view) {
 		id := m.run(`printf 'alpha\nbeta\n\nlisten\ning\n'`).Process.ID
 		m.matches(id, 0, "^beta$", "^alpha", "a$", "^$")
@@ -132,9 +121,10 @@ var untilCases = []testCase{
 		m.matches(id, 2, "^pha$")
 		m.misses(id, 2, "^alpha$")
 	}},
-	{"the unfinished line", "Until sees the unfinished last line: a prompt has no newline", func(c *check, m *view) {
+	{"what arrives later", "Until returns as soon as a line that arrives during the wait matches, even if it is unfinished: a prompt has no newline", func(c *check, m *view) {
 		p := m.puppet()
-		c.arrived(p, "password: $", "printf 'pass'; printf 'word: '", "password: ")
+		p.arrived("^listening on [0-9]+$", "echo compiling; echo listening on 8080", "compiling\nlistening on 8080\n")
+		p.arrived("password: $", "printf 'pass'; printf 'word: '", "password: ")
 		m.matches(p.id, p.end, "^password")
 		m.matches(p.id, p.end+4, "^word: $")
 		m.misses(p.id, p.end, "password:$")
@@ -144,7 +134,7 @@ var untilCases = []testCase{
 		m.matches(p.id, 0, ".")
 		m.misses(p.id, p.end, ".")
 		m.misses(p.id, p.end+100, ".")
-		c.arrived(p, ".", "echo", "\n")
+		p.arrived(".", "echo", "\n")
 	}},
 	{"beyond the end", "if From lies beyond the end, Until sees the output from the call on", func(c *check, m *view) {
 		// It goes on printing, because a wait that begins late sees only later
@@ -156,13 +146,11 @@ var untilCases = []testCase{
 	}},
 	{"before From", "Until does not see the output before From", func(c *check, m *view) {
 		p := m.puppet()
-		p.tell("echo needle; echo end")
-		next := m.until(p.id, p.end, "^end$").Next
+		p.arrived("^end$", "echo needle; echo end", "needle\nend\n")
 		m.matches(p.id, p.end, "needle")
 		m.misses(p.id, p.end+7, "needle")
-		m.misses(p.id, next, "end", "ready|needle|end")
-		p.end = next
-		c.arrived(p, "needle", "echo another needle", "another needle\n")
+		m.misses(p.id, p.next, "end", "ready|needle|end")
+		p.arrived("needle", "echo another needle", "another needle\n")
 	}},
 	{"first 4 KiB of a line", "Until sees the first 4 KiB of each line, and no more", func(_ *check, m *view) {
 		line := func(before int) string {
@@ -221,13 +209,15 @@ var untilCases = []testCase{
 	}},
 }
 
-// arrived waits with Until for what an order prints.
-func (c *check) arrived(p *puppet, until, order, text string) {
-	c.Helper()
+// arrived waits with Until for what an order prints. The next text is behind that.
+func (p *puppet) arrived(until, order, text string) {
+	p.c.Helper()
+	p.end = p.next
 	out := p.waiting(procmgr.OutputRequest{From: p.end, Until: until}, order)
-	c.errorIf(!out.Matched || out.Process.State != procmgr.Running,
+	p.c.errorIf(!out.Matched || out.Process.State != procmgr.Running,
 		"%q was printed, which Until %q matches, and Matched is %v, state %q", text, until, out.Matched, out.Process.State)
-	c.text(out, text)
+	p.c.text(out, text)
+	p.next = out.Next
 }
 
 // matches fails if output from an offset on does not match each of some patterns.
@@ -316,8 +306,7 @@ func searchOmits(c *check, m *view) {
 }
 
 var portsCases = []testCase{
-	{"until listening", "a wait with UntilListening ends once the process listens on that port, and Listening names the socket; or the error is errors.ErrUnsupported", portsUntil},
-	{"of this process", "Listening has the sockets of this process alone, and only if Ports or UntilListening asks for them", portsOwn},
+	{"until listening", "a wait with UntilListening ends once the process listens on that port, and Listening names the socket: this process's alone, and only if Ports or UntilListening asks for it; or the error is errors.ErrUnsupported", portsUntil},
 	{"no such port", "UntilListening below -1 or over 65535 is ErrInvalid, or errors.ErrUnsupported", func(c *check, m *view) {
 		id := m.run("exit 0").Process.ID
 		for _, port := range []int{-2, 65536} {
@@ -384,19 +373,11 @@ func portsUntil(c *check, m *view) {
 	c.listensOn(out, port)
 	c.errorIf(out.Process.State != procmgr.Running,
 		"a wait with UntilListening %s for a process that listens has ended when the process was %s", port, out.Process.State)
-}
-
-func portsOwn(c *check, m *view) {
-	if !m.canListen() {
-		return
-	}
-	for range 2 {
-		id := m.start(procmgr.StartRequest{Command: listens}).Process.ID
-		port := m.port(id)
-		c.listensOn(m.read(id, procmgr.OutputRequest{Ports: true}), port)
-		if out := m.look(id); out.Listening != nil {
-			c.errorf("Listening is %v, and it wasn't asked for", out.Listening)
-		}
+	other := m.start(procmgr.StartRequest{Command: listens}).Process.ID
+	port = m.port(other)
+	c.listensOn(m.read(other, procmgr.OutputRequest{Ports: true}), port)
+	if out := m.look(other); out.Listening != nil {
+		c.errorf("Listening is %v, and it wasn't asked for", out.Listening)
 	}
 	if out := m.read(m.sleeper(), procmgr.OutputRequest{Ports: true}); len(out.Listening) > 0 {
 		c.errorf("a process that listens on nothing has %v", out.Listening)
@@ -404,15 +385,13 @@ func portsOwn(c *check, m *view) {
 }
 
 var membersCases = []testCase{
-	{"of this process", "Members has the leader and what it has started, and no member of another process, if Members asks for it; or the error is errors.ErrUnsupported", membersOwn},
-	{"of one that has exited", "a process that has exited has no members", func(c *check, m *view) {
-		if out, _ := m.supports(m.run("exit 0").Process.ID, procmgr.OutputRequest{Members: true}); len(out.Members) > 0 {
-			c.errorf("a process that has exited has the members %+v", out.Members)
-		}
-	}},
+	{"of this process", "Members has the leader and what it has started, and no member of another process, if Members asks for it; a process that has exited has none; or the error is errors.ErrUnsupported", membersOwn},
 }
 
 func membersOwn(c *check, m *view) {
+	if out, _ := m.supports(m.run("exit 0").Process.ID, procmgr.OutputRequest{Members: true}); len(out.Members) > 0 {
+		c.errorf("a process that has exited has the members %+v", out.Members)
+	}
 	parent, other := m.begin("sleep 600 & echo ready; wait"), m.sleeper()
 	seen := make(map[int]bool)
 	for _, id := range []string{parent, other} {
