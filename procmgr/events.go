@@ -22,7 +22,7 @@ type EventsRequest struct {
 type EventPage struct {
 	Events []Event `json:"events"`
 	// Next is the After of the next request. It is opaque, and has at most
-	// 4 KiB. It is never "".
+	// 4 KiB, or as much for each machine of a Host of many. It is never "".
 	Next string `json:"next"`
 	// Gap reports that an event behind After, which this caller could have
 	// seen, is kept no more, or that After is of another manager. List then

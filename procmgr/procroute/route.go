@@ -58,7 +58,6 @@ const defaultRouteTime = 5 * time.Second
 type route struct {
 	router  Router
 	timeout time.Duration
-	cursors cursors
 	homes   homes
 }
 

@@ -3,13 +3,12 @@ package procroute
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
-	"sync"
+	"strings"
 	"time"
 
 	"golang.org/x/xerrors"
@@ -31,7 +30,7 @@ func (r *route) events(ctx context.Context, req procmgr.EventsRequest) (page pro
 	if err != nil {
 		return page, err
 	}
-	after, known := r.cursors.read(req.After)
+	after, known := readCursor(req.After)
 	page.Gap = !known
 	for name := range after {
 		if _, ok := hosts[name]; !ok {
@@ -62,7 +61,7 @@ func (r *route) events(ctx context.Context, req procmgr.EventsRequest) (page pro
 	if len(hosts) > 0 && unsupported(hosts, missing) {
 		return procmgr.EventPage{}, errNoneTells
 	}
-	page.Next = r.cursors.write(after)
+	page.Next = writeCursor(after)
 	return page, partial(missing)
 }
 
@@ -128,63 +127,24 @@ func unsupported(hosts map[string]procmgr.Host, missing map[string]error) bool {
 	return len(missing) == len(hosts)
 }
 
-const (
-	// maxCursor is the longest Next of a page in bytes.
-	maxCursor = 4 << 10
-	// maxCursors is how many longer ones a route remembers.
-	maxCursors = 256
-)
+// cursorPrefix begins the Next of a page.
+const cursorPrefix = "m."
 
-// cursors turn the places of all machines into the Next of a page, and back. If
-// there are too many machines for its 4 KiB, the places are kept here, and the
-// Next is a name for them.
-type cursors struct {
-	mu    sync.Mutex // guards the fields below
-	kept  map[string]map[string]string
-	names []string // the oldest first
-}
-
-// write returns the Next for the places of all machines.
-func (c *cursors) write(places map[string]string) string {
+// writeCursor returns the Next for the places of all machines.
+func writeCursor(places map[string]string) string {
 	data, _ := json.Marshal(places) // strings can always be written
-	if text := "m." + base64.RawURLEncoding.EncodeToString(data); len(text) <= maxCursor {
-		return text
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	name := "k." + rand.Text()
-	if c.kept == nil {
-		c.kept = make(map[string]map[string]string)
-	}
-	c.kept[name] = maps.Clone(places)
-	c.names = append(c.names, name)
-	if len(c.names) > maxCursors {
-		delete(c.kept, c.names[0])
-		c.names = c.names[1:]
-	}
-	return name
+	return cursorPrefix + base64.RawURLEncoding.EncodeToString(data)
 }
 
-// read returns the places of an After, which the caller may change. It reports
-// false if the text is no Next of a route.
-func (c *cursors) read(text string) (places map[string]string, known bool) {
-	places = make(map[string]string)
-	if text == "" {
-		return places, true
+// readCursor returns the places of an After. It reports false if the text is no Next of a
+// route.
+func readCursor(text string) (places map[string]string, known bool) {
+	encoded, known := strings.CutPrefix(text, cursorPrefix)
+	data, err := base64.RawURLEncoding.DecodeString(encoded)
+	if known = known && err == nil && json.Unmarshal(data, &places) == nil && places != nil; !known {
+		places = make(map[string]string)
 	}
-	c.mu.Lock()
-	kept, ok := c.kept[text]
-	c.mu.Unlock()
-	if ok {
-		return maps.Clone(kept), true
-	}
-	if len(text) > 2 && text[:2] == "m." {
-		data, err := base64.RawURLEncoding.DecodeString(text[2:])
-		if err == nil && json.Unmarshal(data, &places) == nil && places != nil {
-			return places, true
-		}
-	}
-	return make(map[string]string), false
+	return places, known || text == ""
 }
 
 var errNoneTells = xerrors.Errorf("no machine tells of events: %w", errors.ErrUnsupported)

@@ -3,11 +3,9 @@ package procroute_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"hash/fnv"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -189,7 +187,8 @@ func (n noRouter) Host(context.Context, string) (procmgr.Host, error) { return n
 
 func (n noRouter) Hosts(context.Context) (map[string]procmgr.Host, error) { return nil, n.err }
 
-// Events of all machines are told once each, whatever the limit.
+// Events of all machines are told once each, whatever the limit, and also by a route that
+// has not told the ones before.
 func TestRouteEvents(t *testing.T) {
 	ms := newMachines(t, 3)
 	r := procroute.New(ms, nil)
@@ -201,10 +200,9 @@ func TestRouteEvents(t *testing.T) {
 		var got []string
 		after := ""
 		for {
-			page, err := r.Events(t.Context(), procmgr.EventsRequest{After: after, Limit: limit})
+			page, err := procroute.New(ms, nil).Events(t.Context(), procmgr.EventsRequest{After: after, Limit: limit})
 			require.NoError(t, err)
 			require.False(t, page.Gap)
-			require.LessOrEqual(t, len(page.Next), 4<<10)
 			if len(page.Events) == 0 {
 				break
 			}
@@ -320,7 +318,7 @@ func TestRouteEventsWait(t *testing.T) {
 	require.Equal(t, id, a.page.Events[0].Process.ID)
 
 	delete(ms, "deaf")
-	for _, after := range []string{"m.garbled", "k.forgotten", "?"} {
+	for _, after := range []string{"m.garbled", "m.bnVsbA", "?"} {
 		page, err := r.Events(t.Context(), procmgr.EventsRequest{After: after, Wait: 2 * long})
 		require.NoError(t, err)
 		require.True(t, page.Gap)
@@ -337,24 +335,6 @@ func TestRouteEventsWait(t *testing.T) {
 	now, err = r.Events(t.Context(), procmgr.EventsRequest{After: now.Next})
 	require.NoError(t, err)
 	require.False(t, now.Gap)
-}
-
-// The places of many machines do not fit into a Next, and are remembered.
-func TestRouteOfManyMachines(t *testing.T) {
-	l := newLocal(t)
-	ms := make(machines)
-	for i := range 200 {
-		ms[fmt.Sprintf("machine-%d.%s", i, strings.Repeat("x", 40))] = l
-	}
-	r := procroute.New(ms, nil)
-	page, err := r.Events(t.Context(), procmgr.EventsRequest{Limit: -1})
-	require.NoError(t, err)
-	require.LessOrEqual(t, len(page.Next), 4<<10)
-	run(t, l.Chat("x"), "true")
-	page, err = r.Events(t.Context(), procmgr.EventsRequest{After: page.Next, Limit: -1})
-	require.NoError(t, err)
-	require.False(t, page.Gap)
-	require.Len(t, page.Events, 2*len(ms))
 }
 
 // Outputs are compared on one machine, and there is nothing to tell of two.
