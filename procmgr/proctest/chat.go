@@ -200,7 +200,6 @@ func isolated(c *check, m, owner *view) {
 // unknown fails if the error of a call for another chat's ID is not ErrNotFound, or not the
 // error of an ID that was never used.
 func (c *check) unknown(m *view, id string, err error, what string, call func(id string) error) {
-	c.Helper()
 	c.is(err, procmgr.ErrNotFound, "%s of a process that the chat did not start", what)
 	never := c.id()
 	if got, want := strings.ReplaceAll(fmt.Sprint(err), id, "ID"), strings.ReplaceAll(fmt.Sprint(call(never)), never, "ID"); got != want {
@@ -275,7 +274,6 @@ func concurrentOwned(c *check, m *view) {
 	c.errorIf(!maps.Equal(env, map[string]string{"A": "1"}), "Start has changed the Env of its request to %v", env)
 	env["A"] = "2" // the caller may change it now: the process was started with 1
 	spoiled := func(by string, p *procmgr.Process) {
-		c.Helper()
 		if p.ID != req.ID || p.Command != req.Command || p.State != procmgr.Exited || code(*p) != "3" {
 			c.fatalf("a caller has changed the values that it got, and %s now returns %q, %q, state %q, exit code %s", by, p.ID, p.Command, p.State, code(*p))
 		}

@@ -61,7 +61,6 @@ func telling(run func(c *check, m *view)) func(c *check, m *view) {
 }
 
 func (v *view) tellsEvents() bool {
-	v.c.Helper()
 	_, err := v.tryEvents(v.c.ctx, procmgr.EventsRequest{Limit: -1})
 	v.c.fatalIf(err != nil && !errors.Is(err, errors.ErrUnsupported), "Events failed: %s", told(err))
 	return err == nil
@@ -72,7 +71,6 @@ func (v *view) tryEvents(ctx context.Context, req procmgr.EventsRequest) (procmg
 }
 
 func (v *view) events(req procmgr.EventsRequest) procmgr.EventPage {
-	v.c.Helper()
 	page, err := v.tryEvents(v.c.ctx, req)
 	v.c.fatalIf(err != nil, "Events with the request %+v failed: %s", req, told(err))
 	v.c.errorIf(page.Next == "", "the Next of a page of events is empty")
@@ -81,7 +79,6 @@ func (v *view) events(req procmgr.EventsRequest) procmgr.EventPage {
 
 // life runs a process from its start to its end, and returns its events for tells.
 func (v *view) life() []string {
-	v.c.Helper()
 	id := v.run("true").Process.ID
 	return []string{id + " started", id + " exited"}
 }
@@ -97,7 +94,6 @@ func happened(page procmgr.EventPage) []string {
 
 // tells ends the case if a page does not have the wanted events.
 func (c *check) tells(what string, page procmgr.EventPage, want ...string) {
-	c.Helper()
 	if got := happened(page); !slices.Equal(got, want) {
 		c.fatalf("%s: Events told %q, and had to tell %q", what, got, want)
 	}

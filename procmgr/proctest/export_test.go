@@ -50,8 +50,6 @@ type recorder struct {
 	failures []string
 }
 
-func (r *recorder) Helper() {}
-
 func (r *recorder) Errorf(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -103,7 +103,6 @@ func piped(command string, run func(c *check, m *view, id string)) func(c *check
 // opened starts a command with a stdin. It reports false if the host cannot do
 // that, or cannot write to it.
 func (v *view) opened(req procmgr.StartRequest) (id string, ok bool) {
-	v.c.Helper()
 	out, err := v.tryStart(req)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return "", false
@@ -118,7 +117,6 @@ func (v *view) tryInput(id string, req procmgr.InputRequest) (procmgr.InputOutpu
 }
 
 func (v *view) input(id string, req procmgr.InputRequest) procmgr.InputOutput {
-	v.c.Helper()
 	out, err := v.tryInput(id, req)
 	v.c.fatalIf(err != nil,
 		"Input of %.100q to the process %q, Until %q, UntilWaiting %v, failed: %s; output %s", req.Data, id, req.Until, req.UntilWaiting, told(err), excerpt(out.Text))
@@ -128,7 +126,6 @@ func (v *view) input(id string, req procmgr.InputRequest) procmgr.InputOutput {
 // closes closes the stdin of a process, and fails if it has not printed a text at its
 // end, of what it has read.
 func (v *view) closes(id, text string) {
-	v.c.Helper()
 	v.input(id, procmgr.InputRequest{Close: true})
 	if out := v.ended(id); out.Text != text {
 		v.c.errorf("of what was written to it, the program had to print %q, and it has printed %s", text, excerpt(out.Text))
@@ -213,7 +210,6 @@ func inputWaiting(c *check, m *view, id string) {
 		}
 	}
 	asks := func(out procmgr.Output) {
-		c.Helper()
 		if w := out.Process.Waiting; w == nil || w.PID <= 0 || w.Since.IsZero() || w.Secret {
 			c.fatalf("the process %q waits for input, and Waiting is %+v", out.Process.ID, w)
 		}

@@ -44,13 +44,11 @@ var onceCases = []testCase{
 // counted returns a request, and a function that fails if it did not run so often, by a
 // file on the host.
 func (v *view) counted(then string) (req procmgr.StartRequest, runs func(want int, what string)) {
-	v.c.Helper()
 	file := v.dir() + "/runs"
 	req = procmgr.StartRequest{
 		ID: v.c.id(), Command: "echo ran >>" + quote(file) + "; " + then, WorkDir: "/", Env: map[string]string{"A": "1", "B": "2"},
 	}
 	return req, func(want int, what string) {
-		v.c.Helper()
 		if n := strings.Count(v.file(file), "ran\n"); n != want {
 			v.c.errorf("%s ran the command %d times, and not %d", what, n, want)
 		}
@@ -59,7 +57,6 @@ func (v *view) counted(then string) (req procmgr.StartRequest, runs func(want in
 
 // attaches repeats a Start, and fails if that did not find the process.
 func (v *view) attaches(req procmgr.StartRequest, first procmgr.Process) procmgr.Output {
-	v.c.Helper()
 	out, err := v.tryStart(req)
 	v.c.fatalIf(err != nil, "a second Start with the same ID and command failed: %s", told(err))
 	v.c.errorIf(!out.Attached, "a second Start with the same ID and command returned a process that is not Attached")
@@ -128,7 +125,6 @@ func onceEight(c *check, m *view) {
 
 // conflicts repeats a Start several times, each time with one change.
 func (v *view) conflicts(base procmgr.StartRequest) {
-	v.c.Helper()
 	for what, change := range map[string]func(*procmgr.StartRequest){
 		"another command":             func(r *procmgr.StartRequest) { r.Command += " " },
 		"another directory":           func(r *procmgr.StartRequest) { r.WorkDir = "/tmp" },

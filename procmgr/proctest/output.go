@@ -101,7 +101,6 @@ func outputPages(c *check, m *view) {
 	p := m.puppet()
 	text, next, want := "", p.end, ""
 	read := func() {
-		c.Helper()
 		for len(text) < len(want) {
 			out := m.until(p.id, next, ".")
 			c.fatalIf(out.Truncated != nil || out.Text == "" || out.Next != next+int64(len(out.Text)),
@@ -129,7 +128,6 @@ func outputLive(c *check, m *view) {
 	var joined strings.Builder
 	next := int64(0)
 	read := func(until string) {
-		c.Helper()
 		out := m.until(p.id, next, until)
 		text, ok := strings.CutSuffix(out.Text, out.Live)
 		c.fatalIf(!ok, "Text is %s, and does not end with Live, which is %s", excerpt(out.Text), excerpt(out.Live))
@@ -152,7 +150,6 @@ func outputLive(c *check, m *view) {
 func outputRunes(c *check, m *view) {
 	p := m.puppet()
 	is := func(out procmgr.Output, text string, further int64) {
-		c.Helper()
 		c.errorIf(out.Text != text || out.Next != p.end+further,
 			"after a part of a rune or the rest of it, the output had to be %q with Next %d bytes further, and is %q, %d", text, further, out.Text, out.Next-p.end)
 	}
@@ -176,7 +173,6 @@ func outputHighlights(c *check, m *view) {
 		`echo "it works without an error"; echo; echo "error 1: it broke"; echo "  at its edge"; echo; echo "error 22: it broke"; ` + filler + "exit 1"})
 	p := started.Process
 	read := func(highlight int) procmgr.Output {
-		c.Helper()
 		return m.read(p.ID, procmgr.OutputRequest{Limit: short, Highlight: highlight})
 	}
 	var want []procmgr.Highlight
@@ -206,7 +202,6 @@ func outputHighlights(c *check, m *view) {
 // changes compares the outputs of two processes. It returns nil if the manager cannot
 // tell changes at all.
 func (v *view) changes(before, after string) *procmgr.Changes {
-	v.c.Helper()
 	out := v.read(after, procmgr.OutputRequest{Against: before})
 	v.c.fatalIf(out.Changes == nil && v.read(after, procmgr.OutputRequest{Against: after}).Changes != nil,
 		"the manager tells that an output is the same as itself, and not how it differs from another one")
@@ -293,7 +288,6 @@ var limitCases = []testCase{
 // first and last bytes as far as they fit, and with a Truncation that counts the rest and
 // says where the markers stand.
 func (c *check) cut(out procmgr.Output, limit int, first, last string, printed int64) {
-	c.Helper()
 	text, t := out.Text, out.Truncated
 	last = last[max(0, len(last)-limit):]
 	c.errorIf(len(text) > limit || !strings.HasPrefix(text, first) || !strings.HasSuffix(text, last),

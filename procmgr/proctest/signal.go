@@ -130,7 +130,6 @@ sh -c 'read -r up; echo ready >&2; exec sleep 600 >/dev/null 2>&1'`
 // reached fails if a signal does not end a process with all its children, or if Kill
 // returns before that.
 func (v *view) reached(command string, sig procmgr.Signal) {
-	v.c.Helper()
 	life := v.lifeline()
 	id := v.begin(life.hold() + command)
 	life.watch()
@@ -228,14 +227,12 @@ var detachedCases = []testCase{
 
 // detached fails if a process whose shell has exited by itself is not detached.
 func (c *check) detached(p procmgr.Process, wantCode string) {
-	c.Helper()
 	c.errorIf(p.State != procmgr.Detached || code(p) != wantCode || !p.ExitedAt.IsZero() || p.EndedBy != procmgr.CauseExit,
 		"the shell has exited with code %s and children of it live on; the state is %q, the exit code %s, ExitedAt %v, EndedBy %q", wantCode, p.State, code(p), p.ExitedAt, p.EndedBy)
 }
 
 // detachedPuppet starts a puppet whose shell has exited.
 func (v *view) detachedPuppet(exit string) *puppet {
-	v.c.Helper()
 	in := v.dir() + "/in"
 	// The FIFO is made first. Otherwise an order would make a plain file.
 	v.run("mkfifo " + quote(in))

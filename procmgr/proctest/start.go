@@ -269,7 +269,6 @@ var shellCases = []testCase{
 }
 
 func shellTold(c *check, m *view) {
-	c.Helper()
 	machine := m.describe()
 	if again := m.describe(); !reflect.DeepEqual(again, machine) {
 		c.errorf("the machine was described as %+v, and asked for again as %+v", machine, again)
@@ -318,7 +317,6 @@ var directoryCases = []testCase{
 
 // ranIn fails if a request for a directory runs in another one.
 func (c *check) ranIn(m *view, asked, want string, env map[string]string) {
-	c.Helper()
 	out := m.runAs(procmgr.StartRequest{Command: "pwd -P", WorkDir: asked, Env: env})
 	c.text(out, want+"\n")
 	c.errorIf(out.Process.WorkDir != want, "the directory %q was asked for, which is %q, and WorkDir is %q", asked, want, out.Process.WorkDir)

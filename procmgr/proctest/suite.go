@@ -3,7 +3,11 @@ package proctest
 import (
 	"context"
 	"errors"
+	"fmt"
+	"path"
+	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -127,7 +131,6 @@ func (tc testCase) test(over context.Context, r reporter, host procmgr.Host, lon
 
 // A reporter takes the failures of a case. A *testing.T is one.
 type reporter interface {
-	Helper()
 	Errorf(format string, args ...any)
 	FailNow()
 	SkipNow()
@@ -187,19 +190,29 @@ func (c *check) atEnd(f func(ctx context.Context)) {
 // errorf reports how the promise is broken. The case goes on. Once all cases have to
 // end, what goes wrong may come from that, and is no failure of the host.
 func (c *check) errorf(format string, args ...any) {
-	c.Helper()
 	if c.over.Err() != nil {
 		return
 	}
 	c.mu.Lock()
 	c.bad = true
 	c.mu.Unlock()
-	c.Errorf(format+"\npromised: %s", append(slices.Clone(args), c.promise)...)
+	c.Errorf("%s: "+format+"\npromised: %s", slices.Concat([]any{line()}, args, []any{c.promise})...)
+}
+
+// line returns the line of a case that checks something: of the first caller that is no
+// method, as all helpers are.
+func line() string {
+	var callers [20]uintptr
+	frames := runtime.CallersFrames(callers[:runtime.Callers(2, callers[:])])
+	for {
+		if frame, more := frames.Next(); !more || !strings.Contains(frame.Function, "/proctest.(*") {
+			return fmt.Sprintf("%s:%d", path.Base(frame.File), frame.Line)
+		}
+	}
 }
 
 // fatalf is errorf, and ends the case.
 func (c *check) fatalf(format string, args ...any) {
-	c.Helper()
 	c.errorf(format, args...)
 	if c.over.Err() != nil && !c.failed() {
 		c.SkipNow()
@@ -209,7 +222,6 @@ func (c *check) fatalf(format string, args ...any) {
 
 // errorIf is errorf if a promise is broken. The args are evaluated anyway.
 func (c *check) errorIf(broken bool, format string, args ...any) {
-	c.Helper()
 	if broken {
 		c.errorf(format, args...)
 	}
@@ -217,7 +229,6 @@ func (c *check) errorIf(broken bool, format string, args ...any) {
 
 // fatalIf is fatalf if a promise is broken.
 func (c *check) fatalIf(broken bool, format string, args ...any) {
-	c.Helper()
 	if broken {
 		c.fatalf(format, args...)
 	}
@@ -232,7 +243,6 @@ func (c *check) failed() bool {
 
 // endIfFailed ends a case whose next step needs the one before it.
 func (c *check) endIfFailed() {
-	c.Helper()
 	if c.failed() {
 		c.FailNow()
 	}
@@ -302,7 +312,6 @@ func together(n int, f func(i int)) {
 
 // eventually waits for a condition that no call waits for.
 func (c *check) eventually(what string, f func() bool) {
-	c.Helper()
 	for began, pause := time.Now(), time.Millisecond; !f(); pause = min(2*pause, 50*time.Millisecond) {
 		if time.Since(began) >= c.long || c.over.Err() != nil {
 			c.fatalf("after %v it is not true %s", c.long, what)

@@ -64,7 +64,6 @@ func (v *view) tryStartIn(ctx context.Context, req procmgr.StartRequest) (procmg
 }
 
 func (v *view) start(req procmgr.StartRequest) procmgr.Output {
-	v.c.Helper()
 	out, err := v.tryStart(req)
 	v.c.fatalIf(err != nil, "Start of %.100q failed: %s", req.Command, told(err))
 	return out
@@ -72,13 +71,11 @@ func (v *view) start(req procmgr.StartRequest) procmgr.Output {
 
 // run starts a command and waits until it ends or is detached.
 func (v *view) run(command string) procmgr.Output {
-	v.c.Helper()
 	return v.runAs(procmgr.StartRequest{Command: command})
 }
 
 // runAs is run with a full request.
 func (v *view) runAs(req procmgr.StartRequest) procmgr.Output {
-	v.c.Helper()
 	req.Wait = v.c.long
 	out := v.start(req)
 	v.c.fatalIf(out.Process.State == procmgr.Running,
@@ -89,19 +86,16 @@ func (v *view) runAs(req procmgr.StartRequest) procmgr.Output {
 // begin starts a command, waits until it has printed the line "ready", and returns
 // its ID.
 func (v *view) begin(command string) string {
-	v.c.Helper()
 	return v.beginAs(procmgr.StartRequest{Command: command}).Process.ID
 }
 
 // beginAs is begin with a full request.
 func (v *view) beginAs(req procmgr.StartRequest) procmgr.Output {
-	v.c.Helper()
 	return v.until(v.start(req).Process.ID, 0, "^ready$")
 }
 
 // sleeper starts a process that runs until it is ended, and returns its ID.
 func (v *view) sleeper() string {
-	v.c.Helper()
 	return v.begin(sleeps)
 }
 
@@ -118,7 +112,6 @@ func (v *view) tryReadIn(ctx context.Context, id string, req procmgr.OutputReque
 }
 
 func (v *view) read(id string, req procmgr.OutputRequest) procmgr.Output {
-	v.c.Helper()
 	out, err := v.tryRead(id, req)
 	if err != nil {
 		what := ""
@@ -132,13 +125,11 @@ func (v *view) read(id string, req procmgr.OutputRequest) procmgr.Output {
 
 // look reads without a wait.
 func (v *view) look(id string) procmgr.Output {
-	v.c.Helper()
 	return v.read(id, procmgr.OutputRequest{})
 }
 
 // until waits until output from an offset on has matched a pattern.
 func (v *view) until(id string, from int64, pattern string) procmgr.Output {
-	v.c.Helper()
 	out := v.read(id, procmgr.OutputRequest{From: from, Until: pattern, Wait: v.c.long})
 	v.c.fatalIf(!out.Matched,
 		"waiting with Until %q for the output of %.100q from %d on ended without Matched; state %s, output %s", pattern, out.Process.Command, from, out.Process.State, excerpt(out.Text))
@@ -147,7 +138,6 @@ func (v *view) until(id string, from int64, pattern string) procmgr.Output {
 
 // ended waits until nothing of a process is left.
 func (v *view) ended(id string) procmgr.Output {
-	v.c.Helper()
 	out := v.read(id, procmgr.OutputRequest{Wait: v.c.long})
 	for range 3 { // it may be detached first
 		if out.Process.State == procmgr.Exited {
@@ -166,7 +156,6 @@ func (v *view) reading(ctx context.Context, id string, req procmgr.OutputRequest
 
 // meanwhile reads while f is called, which ends the wait.
 func (v *view) meanwhile(id string, req procmgr.OutputRequest, f func()) procmgr.Output {
-	v.c.Helper()
 	req.Wait = v.c.long
 	answer := v.reading(v.c.ctx, id, req)
 	f()
@@ -181,7 +170,6 @@ func (v *view) tryList(req procmgr.ListRequest) (procmgr.ListPage, error) {
 }
 
 func (v *view) list() []procmgr.Process {
-	v.c.Helper()
 	page, err := v.tryList(procmgr.ListRequest{})
 	v.c.fatalIf(err != nil, "List failed: %s", told(err))
 	return page.Processes
@@ -189,7 +177,6 @@ func (v *view) list() []procmgr.Process {
 
 // listed returns the process of a chat that has started one.
 func (v *view) listed() procmgr.Process {
-	v.c.Helper()
 	all := v.list()
 	v.c.fatalIf(len(all) != 1, "List has %d processes of a chat that has started one: %+v", len(all), all)
 	return all[0]
@@ -201,19 +188,16 @@ func (v *view) trySignal(id string, sig procmgr.Signal) error {
 }
 
 func (v *view) signal(id string, sig procmgr.Signal) {
-	v.c.Helper()
 	if err := v.trySignal(id, sig); err != nil {
 		v.c.fatalf("Signal %s of the process %q failed: %s", sig, id, told(err))
 	}
 }
 
 func (v *view) kill(id string) {
-	v.c.Helper()
 	v.signal(id, procmgr.Kill)
 }
 
 func (v *view) describe() procmgr.Description {
-	v.c.Helper()
 	d, err := call(v.c, func() (procmgr.Description, error) { return v.m.Describe(v.c.ctx) })
 	v.c.fatalIf(err != nil, "Describe failed: %s", told(err))
 	return d
@@ -221,7 +205,6 @@ func (v *view) describe() procmgr.Description {
 
 // is fails if err is not the error that the call must return.
 func (c *check) is(err, want error, format string, args ...any) {
-	c.Helper()
 	if !errors.Is(err, want) {
 		c.errorf("%s had to fail with the error %q, and the result is %s", fmt.Sprintf(format, args...), want.Error(), told(err))
 	}
@@ -230,7 +213,6 @@ func (c *check) is(err, want error, format string, args ...any) {
 // refuses fails if Start does not fail with an error, or if it returns an ID, as if it may
 // have run something.
 func (v *view) refuses(req procmgr.StartRequest, want error, format string, args ...any) {
-	v.c.Helper()
 	out, err := v.tryStart(req)
 	v.c.is(err, want, format, args...)
 	v.c.errorIf(out.Process.ID != "", "%s returned the ID %q, as if it may have run something", fmt.Sprintf(format, args...), out.Process.ID)
@@ -252,7 +234,6 @@ func isOneOf(err, a, b error) bool { return errors.Is(err, a) || errors.Is(err, 
 // runs fails if a process has ended, or ends within a moment, as it would if something
 // had told it to end.
 func (v *view) runs(id, although string) {
-	v.c.Helper()
 	if state := v.read(id, procmgr.OutputRequest{Wait: brief}).Process.State; state != procmgr.Running {
 		v.c.errorf("the process %q is %s %s", id, state, although)
 	}
@@ -271,7 +252,6 @@ func code(p procmgr.Process) string {
 // itself. A sandbox may have a program in front of the shell, which only passes on the
 // exit code of a shell that a signal has ended.
 func (c *check) exited(p procmgr.Process, wantCode int, cause procmgr.Cause) {
-	c.Helper()
 	signal := ""
 	if cause != procmgr.CauseExit {
 		signal = map[int]string{130: "SIGINT", 137: "SIGKILL", 142: "SIGALRM", 143: "SIGTERM"}[wantCode]
@@ -291,21 +271,18 @@ func (c *check) exited(p procmgr.Process, wantCode int, cause procmgr.Cause) {
 // result fails if a command has not exited by itself with a code, after it had printed
 // a text.
 func (c *check) result(out procmgr.Output, wantCode int, text string) {
-	c.Helper()
 	c.exited(out.Process, wantCode, procmgr.CauseExit)
 	c.text(out, text)
 }
 
 // text fails if an output is not the wanted text.
 func (c *check) text(out procmgr.Output, want string) {
-	c.Helper()
 	c.errorIf(out.Text != want, "%.100q printed %s and the output is %s", out.Process.Command, excerpt(want), excerpt(out.Text))
 }
 
 // printed fails if the output of a command that has exited is not text, or if it does
 // not end after as many bytes, or if something is missing.
 func (c *check) printed(out procmgr.Output, text string, bytes int) {
-	c.Helper()
 	c.text(out, text)
 	c.errorIf(out.Next != int64(bytes) || out.Truncated != nil,
 		"%.100q printed %d bytes and nothing is left out; Next is %d, Truncated %+v", out.Process.Command, bytes, out.Next, out.Truncated)
@@ -323,7 +300,6 @@ func excerpt(s string) string {
 // dir makes a directory on the host, and the end of the case removes it. Its
 // path has no symbolic link.
 func (v *view) dir() string {
-	v.c.Helper()
 	out := v.run(`cd "$(mktemp -d)" && pwd -P`)
 	dir := strings.TrimSuffix(out.Text, "\n")
 	v.c.fatalIf(len(dir) < 2 || dir[0] != '/' || strings.ContainsAny(dir, "'\n"),
@@ -339,7 +315,6 @@ func quote(path string) string { return "'" + path + "'" }
 
 // file reads a file on the host. If there is none, it returns "".
 func (v *view) file(name string) string {
-	v.c.Helper()
 	return v.run("cat " + quote(name) + " 2>/dev/null || :").Text
 }
 
@@ -356,7 +331,6 @@ type puppet struct {
 // puppet starts a puppet. It holds both ends of its FIFO, so that it never reads an end of
 // file.
 func (v *view) puppet() *puppet {
-	v.c.Helper()
 	in := v.dir() + "/in"
 	req := procmgr.StartRequest{ID: v.c.id(), Command: "mkfifo " + quote(in) + " && exec 3<>" + quote(in) + " && echo ready\n" + obeys}
 	out := v.beginAs(req)
@@ -372,7 +346,6 @@ while IFS= read $limit -r order <&3; do eval "$order"; done`
 // tell has the puppet run a line of shell. It returns once the order is in the
 // puppet's FIFO. If the puppet has ended, the order is lost.
 func (p *puppet) tell(order string) {
-	p.c.Helper()
 	p.start(procmgr.StartRequest{
 		Command: `exec 3<>"$IN"; printf '%s\n' "$ORDER" >&3`,
 		Env:     map[string]string{"ORDER": order, "IN": p.in},
@@ -382,14 +355,12 @@ func (p *puppet) tell(order string) {
 
 // waiting waits with a request for what an order brings about.
 func (p *puppet) waiting(req procmgr.OutputRequest, order string) procmgr.Output {
-	p.c.Helper()
 	return p.meanwhile(p.id, req, func() { p.tell(order) })
 }
 
 // exits has the puppet run an order that ends it, and fails if it does not exit with a
 // code and a last line.
 func (p *puppet) exits(order, last string, wantCode int) {
-	p.c.Helper()
 	p.tell(order)
 	p.c.result(p.ended(p.id), wantCode, "ready\n"+last)
 }
@@ -404,7 +375,6 @@ type lifeline struct {
 
 // lifeline makes the FIFO.
 func (v *view) lifeline() *lifeline {
-	v.c.Helper()
 	l := &lifeline{view: v, fifo: v.dir() + "/alive"}
 	if out := v.run("mkfifo " + quote(l.fifo) + " && echo made"); out.Text != "made\n" {
 		v.c.fatalf("a FIFO could not be made on the host; it needs mkfifo: output %s", excerpt(out.Text))
@@ -418,7 +388,6 @@ func (l *lifeline) hold() string { return "exec 9<>" + quote(l.fifo) + "; " }
 
 // watch begins to read. By then, the processes must hold the FIFO.
 func (l *lifeline) watch() {
-	l.c.Helper()
 	// To open a FIFO for reading waits for a writer. So the reader holds the
 	// FIFO itself until it has opened it.
 	l.id = l.begin("exec 7<>" + quote(l.fifo) + " 8<" + quote(l.fifo) + " 7>&-; echo ready; exec cat <&8")
@@ -426,7 +395,6 @@ func (l *lifeline) watch() {
 
 // cut waits until all processes that held the FIFO have ended.
 func (l *lifeline) cut(format string, args ...any) {
-	l.c.Helper()
 	if _, err := l.tryRead(l.id, procmgr.OutputRequest{Wait: l.c.long}); err != nil {
 		l.c.fatalf("%s live on after %v: they hold a FIFO, and waiting for its reader to end had the result %s", fmt.Sprintf(format, args...), l.c.long, told(err))
 	}
@@ -434,6 +402,5 @@ func (l *lifeline) cut(format string, args ...any) {
 
 // holds fails if no process holds the FIFO any more.
 func (l *lifeline) holds(what string) {
-	l.c.Helper()
 	l.runs(l.id, "because "+what+" have ended")
 }

@@ -90,7 +90,6 @@ var waitCases = []testCase{
 
 // lasts waits for a time in which nothing happens, and fails if the wait ends before.
 func (v *view) lasts(id string, req procmgr.OutputRequest) procmgr.Output {
-	v.c.Helper()
 	req.Wait = brief
 	began := time.Now()
 	out := v.read(id, req)
@@ -211,7 +210,6 @@ var untilCases = []testCase{
 
 // arrived waits with Until for what an order prints. The next text is behind that.
 func (p *puppet) arrived(until, order, text string) {
-	p.c.Helper()
 	p.end = p.next
 	out := p.waiting(procmgr.OutputRequest{From: p.end, Until: until}, order)
 	p.c.errorIf(!out.Matched || out.Process.State != procmgr.Running,
@@ -222,7 +220,6 @@ func (p *puppet) arrived(until, order, text string) {
 
 // matches fails if output from an offset on does not match each of some patterns.
 func (v *view) matches(id string, from int64, patterns ...string) {
-	v.c.Helper()
 	for _, pattern := range patterns {
 		v.until(id, from, pattern)
 	}
@@ -230,7 +227,6 @@ func (v *view) matches(id string, from int64, patterns ...string) {
 
 // misses fails if output from an offset on matches one of some patterns.
 func (v *view) misses(id string, from int64, patterns ...string) {
-	v.c.Helper()
 	for _, pattern := range patterns {
 		if out := v.read(id, procmgr.OutputRequest{From: from, Until: pattern}); out.Matched {
 			v.c.errorf("Until %q matches nothing from %d on, and Matched is true; output %s", pattern, from, excerpt(out.Text))
@@ -278,7 +274,6 @@ func searchTells(c *check, m *view) {
 
 func searchOmits(c *check, m *view) {
 	omits := func(id string, req procmgr.OutputRequest, want int64) {
-		c.Helper()
 		if out := m.read(id, req); out.Unsearched != want {
 			c.errorf("a search with the request %+v has not looked at %d bytes, and says %d", req, want, out.Unsearched)
 		}
@@ -329,7 +324,6 @@ const listeners = "command -v perl || command -v python3 || command -v node"
 
 // supports reports whether the host can do what a read asks for.
 func (v *view) supports(id string, req procmgr.OutputRequest) (out procmgr.Output, ok bool) {
-	v.c.Helper()
 	out, err := v.tryRead(id, req)
 	v.c.fatalIf(err != nil && !errors.Is(err, errors.ErrUnsupported), "Output with the request %+v failed: %s", req, told(err))
 	return out, err == nil
@@ -338,7 +332,6 @@ func (v *view) supports(id string, req procmgr.OutputRequest) (out procmgr.Outpu
 // canListen reports whether the host tells ports, and can run a command that
 // listens on one. If not, the case has nothing to look at.
 func (v *view) canListen() bool {
-	v.c.Helper()
 	out := v.run(listeners)
 	asked, ok := v.supports(out.Process.ID, procmgr.OutputRequest{Ports: true})
 	v.c.errorIf(len(asked.Listening) > 0, "a process that has exited listens on %v", asked.Listening)
@@ -347,13 +340,11 @@ func (v *view) canListen() bool {
 
 // port waits until a process of the command listens has printed its port.
 func (v *view) port(id string) string {
-	v.c.Helper()
 	return strings.TrimPrefix(v.until(id, 0, "^port [0-9]+$").MatchedLine, "port ")
 }
 
 // listensOn fails if a process does not have exactly one socket, on a port.
 func (c *check) listensOn(out procmgr.Output, port string) {
-	c.Helper()
 	if l := out.Listening; len(l) != 1 || l[0].Addr != "127.0.0.1:"+port || l[0].PID <= 0 {
 		c.errorf("the process listens on 127.0.0.1:%s, and Listening is %+v", port, l)
 	}
