@@ -164,15 +164,6 @@ var isolationCases = []testCase{
 	{"of other chats", "a chat lists, reads and signals only its own processes: for a process of another chat, it gets the ErrNotFound of an ID that was never used", func(c *check, m *view) { isolated(c, m, c.chat("b")) }},
 	{"of the host", "a chat lists, reads and signals only its own processes: for a process of the host itself, it gets the ErrNotFound of an ID that was never used", func(c *check, m *view) { isolated(c, m, c.own()) }},
 	{"one ID in two chats", "two chats may use the same ID, each for a process of its own; a Host that is asked for it fails with ErrConflict and does nothing", isolatedSameID},
-	{"the host sees all", "a Host reads and signals the processes of every chat", func(c *check, m *view) {
-		p := m.puppet()
-		p.tell("echo for the host")
-		if out := c.host.until(p.id, p.end, "host"); out.Process.ChatID != m.chat {
-			c.errorf("the host reads the process of the chat %q, and ChatID is %q", m.chat, out.Process.ChatID)
-		}
-		c.host.kill(p.id)
-		c.exited(m.look(p.id).Process, 137, procmgr.CauseRequest)
-	}},
 }
 
 func isolated(c *check, m, owner *view) {

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -13,48 +12,25 @@ import (
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
-// TestMain fails the run if it leaves goroutines, children or directories
+// TestMain fails the run if it leaves goroutines, children, descriptors or directories
 // behind.
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
+func TestMain(m *testing.M) {
 	// The cases make their directories here.
 	temp, err := os.MkdirTemp("", "proctest")
+	if err == nil {
+		err = os.Setenv("TMPDIR", temp)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		return 1
+		os.Exit(1)
 	}
-	defer func() { _ = os.RemoveAll(temp) }()
-	if err := os.Setenv("TMPDIR", temp); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+	code := leftover.Run(m, "toolproc/procmgr")
+	if files, _ := filepath.Glob(filepath.Join(temp, "*")); code == 0 && len(files) > 0 {
+		fmt.Fprintln(os.Stderr, "left behind by the tests:", files)
+		code = 1
 	}
-	code := m.Run()
-	if code == 0 {
-		if left := leftBehind(temp); left != "" {
-			fmt.Fprintln(os.Stderr, "left behind by the tests:", left)
-			code = 1
-		}
-	}
-	return code
-}
-
-// leftBehind gives processes and goroutines that are ending a moment to end.
-func leftBehind(temp string) (left string) {
-	for range 200 {
-		left = leftover.Goroutines("toolproc/procmgr")
-		if children := leftover.Children(); len(children) > 0 {
-			left += fmt.Sprint(" children: ", children)
-		}
-		if files, _ := filepath.Glob(filepath.Join(temp, "*")); len(files) > 0 {
-			left += fmt.Sprint(" files: ", files)
-		}
-		if left == "" {
-			return ""
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	return left
+	_ = os.RemoveAll(temp)
+	os.Exit(code)
 }
 
 // newLocal returns a Local that the test closes. Its Close must not fail.

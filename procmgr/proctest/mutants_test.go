@@ -51,7 +51,7 @@ var mutants = []mutant{
 	{"folds the case of IDs", process(func(p *procmgr.Process) { p.ID = strings.ToLower(p.ID) }), "start/IDs of the caller"},
 	{"trims commands", process(func(p *procmgr.Process) { p.Command = strings.TrimSpace(p.Command) }), "command/exactly as given"},
 	{"does not tell the directory", process(func(p *procmgr.Process) { p.WorkDir = "" }), "directory/asked for"},
-	{"forgets the chat", process(func(p *procmgr.Process) { p.ChatID = "" }), "list/the host's; chat/odd names; isolation/the host sees all; concurrent/many callers"},
+	{"forgets the chat", process(func(p *procmgr.Process) { p.ChatID = "" }), "list/the host's; chat/odd names; concurrent/many callers"},
 	{"says that what is detached has exited", process(func(p *procmgr.Process) {
 		if p.State == procmgr.Detached {
 			p.State = procmgr.Exited
@@ -251,7 +251,7 @@ var mutants = []mutant{
 			out.Next++
 		}
 	}), "output/next lies between runes"},
-	{"keeps what is before From", reading(func(req *procmgr.OutputRequest) { req.From = 0 }), "output/pages; output/from; output/after the exit; until/before From; until/any new output; limit/from an offset"},
+	{"keeps what is before From", reading(func(req *procmgr.OutputRequest) { req.From = 0 }), "output/pages; output/from; until/before From; until/any new output; limit/from an offset"},
 	{"escapes", output(func(out *procmgr.Output, _ procmgr.OutputRequest) { out.Text = html.EscapeString(out.Text) }), "output/bytes survive; command/exactly as given"},
 	{"drops invalid bytes", output(func(out *procmgr.Output, _ procmgr.OutputRequest) {
 		out.Text = strings.ReplaceAll(out.Text, "\ufffd", "")
@@ -262,7 +262,7 @@ var mutants = []mutant{
 			return procmgr.Output{}, procmgr.ErrNotFound
 		}
 		return out, err
-	}), "output/after the exit; wait/after the exit"},
+	}), "wait/after the exit"},
 	{"keeps the output until the exit", output(func(out *procmgr.Output, _ procmgr.OutputRequest) {
 		if out.Process.State != procmgr.Exited {
 			out.Text = ""
@@ -507,7 +507,7 @@ var mutants = []mutant{
 			}
 			return out, err
 		})
-	}}, "isolation/the host sees all; list/the host's; wait/many at once"},
+	}}, "list/the host's; wait/many at once"},
 
 	// Events
 	{"tells no starts", events(func(_ procmgr.Manager, page *procmgr.EventPage, _ string) {

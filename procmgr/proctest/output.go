@@ -70,16 +70,6 @@ var outputCases = []testCase{
 		})
 		c.text(c.host.look(id), text)
 	}},
-	{"after the exit", "the output of an exited process stays, and no output follows it", func(c *check, m *view) {
-		first := m.run("echo kept; exit 3")
-		m.run("echo another")
-		for range 2 {
-			c.result(m.look(first.Process.ID), 3, "kept\n")
-			if after := m.read(first.Process.ID, procmgr.OutputRequest{From: 5}); after.Text != "" || after.Next != 5 {
-				c.errorf("a process has exited, and after the end of its output at 5 comes %q, Next %d", after.Text, after.Next)
-			}
-		}
-	}},
 	{"highlights", "Highlight asks for lines that tell of trouble in what Text leaves out, the first of each kind with the number of the others, the gravest first, and takes their room from Text. A host without a log has none", outputHighlights},
 	{"changes", "Against asks for the changes from the output of another process of the chat, once both have ended: Same, or the lines that were added and removed, counted and as hunks; Times counts the lines with a date that moved with the starts or a duration that hardly moved, which are equal; or there are none, since the manager cannot tell", outputChanges},
 	{"changes of another", "there are no Changes if Against is the ID of nobody, of a process that runs, or of one of another chat, nor if nobody asked for them", outputChangesNone},

@@ -13,7 +13,7 @@ var signals = []procmgr.Signal{procmgr.Terminate, procmgr.Interrupt, procmgr.Kil
 var signalCodes = map[procmgr.Signal]int{procmgr.Terminate: 143, procmgr.Interrupt: 130, procmgr.Kill: 137}
 
 var signalCases = []testCase{
-	{"ends a process", "Terminate, Interrupt and Kill are SIGTERM, SIGINT and SIGKILL; if they end a process, EndedBy is request; a stopped process is continued", func(c *check, m *view) {
+	{"ends a process", "Terminate, Interrupt and Kill are SIGTERM, SIGINT and SIGKILL, from the chat as from the host; if they end a process, EndedBy is request; a stopped process is continued", func(c *check, m *view) {
 		for _, command := range []string{sleeps, "echo ready; kill -STOP $$"} {
 			for _, sig := range signals {
 				for _, by := range []*view{m, c.host} {
