@@ -16,18 +16,15 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// A keeper of another program takes over, and a run, a logs -f and a client's wait in
-// flight continue.
+// A keeper of another program takes over, and a logs -f and a client's wait in flight
+// continue.
 func TestKeeperIsReplaced(t *testing.T) {
 	m := newMachine(t)
 	c := m.client(t)
 	dir := t.TempDir()
-	run := m.start(t, "run", "echo one; "+untilThere(dir+"/upgraded")+"echo two; exit 7")
-	run.says(t, "one")
-	page, err := c.List(t.Context(), procmgr.ListRequest{})
-	require.NoError(t, err)
-	require.Len(t, page.Processes, 1)
-	id := page.Processes[0].ID
+	id, stderr, code := m.toolprocd(t, "run", "echo one; "+untilThere(dir+"/upgraded")+"echo two; exit 7")
+	require.Zero(t, code, stderr)
+	id = strings.TrimSpace(id)
 	logs := m.start(t, "logs", "-f", id)
 	logs.says(t, "one")
 	type answer struct {
@@ -59,20 +56,20 @@ func TestKeeperIsReplaced(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEqual(t, program(), exe)
 	require.NoError(t, os.WriteFile(dir+"/upgraded", nil, 0o600))
-	run.says(t, "two")
-	require.Equal(t, 7, run.ends(t))
 	logs.says(t, "two")
-	require.Zero(t, logs.ends(t))
+	require.Equal(t, 7, logs.ends(t))
 	got := <-read
 	require.NoError(t, got.err)
 	require.True(t, got.out.Matched)
 	require.Equal(t, "one\ntwo\n", got.out.Text)
 
-	// When the new keeper is killed, run says that the end is unknown.
-	run = m.start(t, "run", "echo three; exec sleep 1000")
-	run.says(t, "three")
+	// When the new keeper is killed, logs says that the end is unknown.
+	begin(t, c, "three", "echo ready; exec sleep 1000")
+	logs = m.start(t, "logs", "-f", "three")
+	logs.says(t, "ready")
 	require.NoError(t, syscall.Kill(second, syscall.SIGKILL))
-	require.NotZero(t, run.ends(t))
+	require.Equal(t, 1, logs.ends(t))
+	require.Contains(t, logs.stderr.String(), "it is not known how three has ended")
 }
 
 // untilThere is a part of a script that waits for a file.

@@ -50,9 +50,9 @@ var commands = []command{
 	{"stdio", "", "serve the client at the other end of stdin and stdout", stdio},
 	{"serve", "FLAGS", "serve clients on a port or a socket: see serve -h", serve},
 	{"ps", "[-a]", "show what lives; -a: what has ended, too", ps},
-	{"logs", "[-f] ID", "print the output of a process; -f: follow it", logs},
+	{"logs", "[-f] ID", "print the output of a process; -f: follow it, and exit with its code", logs},
 	{"kill", "[-s SIGNAL] ID...", "end processes: TERM (the default), INT or KILL", kill},
-	{"run", "[-d] COMMAND...", "run a command and exit with its code; -d: leave it running", run},
+	{"run", "COMMAND...", "start a command and print its ID", run},
 	{"upgrade", "", "let a keeper of this program take over, when a newer one is installed", upgrade},
 	{"stop", "[-f]", "end the keeper; -f: and all that lives", stop},
 }
@@ -107,9 +107,6 @@ func toolprocd(args []string) int {
 			return 0
 		}
 		fmt.Fprintf(os.Stderr, "toolprocd %s: %v\n", name, err)
-		if name == "run" {
-			return codeNotRun
-		}
 		return 1
 	}
 	if name == "help" || name == "-h" || name == "-help" || name == "--help" {

@@ -3,6 +3,7 @@ package main_test
 import (
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -70,10 +71,12 @@ func TestKeeperInASandbox(t *testing.T) {
 		boxed(t, clientVia(t, words), filesVia(t, words), work, outside)
 	}
 
-	_, _, code := m.toolprocd(t, "run", append(rules, "echo x >'"+outside+"/f' || exit 3")...)
+	id, stderr, code := m.toolprocd(t, "run", append(rules, "echo x >'"+outside+"/f' || exit 3")...)
+	require.Zero(t, code, stderr)
+	_, _, code = m.toolprocd(t, "logs", "-f", strings.TrimSpace(id))
 	require.Equal(t, 3, code)
-	_, stderr, code := m.toolprocd(t, "run", "-write", outside, "echo x >'"+outside+"/f'")
-	require.Equal(t, 125, code)
+	_, stderr, code = m.toolprocd(t, "run", "-write", outside, "echo x >'"+outside+"/f'")
+	require.Equal(t, 1, code)
 	require.Contains(t, stderr, "runs with another sandbox or none: use the same flags")
 	for _, words := range [][]string{m.words("stdio", "-no-network"), m.words("stdio")} {
 		_, err := clientVia(t, words).Describe(t.Context())
