@@ -95,6 +95,27 @@ func TestKeeperIsKilled(t *testing.T) {
 	require.Equal(t, "7\n", run(t, m, "echo 7").Text)
 }
 
+// Four of five keepers are killed. Another one ends what they ran, and no program has to ask.
+func TestKeepersAreKilledUnseen(t *testing.T) {
+	dir := newDir(t)
+	var all, served []int
+	for range 5 {
+		h := open(t, dir, &prockeep.Options{Replace: true})
+		all = append(all, keeperPID(t, h))
+		served = append(served, begin(t, h, procmgr.NewID(), "echo ready; exec sleep 1000").Process.PID)
+	}
+	for i := range 2 {
+		kill(t, all[i])
+		require.Eventually(t, func() bool { return !alive(served[i]) }, long, 10*time.Millisecond)
+	}
+	require.True(t, alive(served[2]))
+	for _, pid := range all[2:4] { // at once
+		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+	}
+	require.Eventually(t, func() bool { return !alive(served[2]) && !alive(served[3]) }, long, 10*time.Millisecond)
+	require.True(t, alive(served[4]))
+}
+
 // Keepers are killed at random moments while two programs start commands and wait: no
 // command runs twice, survivors are ended, and each ID is told with its exit code or as
 // lost.

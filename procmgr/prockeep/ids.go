@@ -205,6 +205,17 @@ func (t *table) started(id string) (found []*claim) {
 	return found
 }
 
+// next returns the keeper after one in the order of their tokens, as in a ring. If each
+// keeper looks after the next one, somebody sees each death, and hundreds of keepers do not
+// look at each other.
+func (t *table) next(keeper string) string {
+	ring := slices.Sorted(maps.Keys(t.generations))
+	if len(ring) == 0 {
+		return keeper // it has just ended
+	}
+	return ring[(slices.Index(ring, keeper)+1)%len(ring)]
+}
+
 // running returns the claims of a keeper without an end, the oldest first.
 func (t *table) running(keeper string) []*claim {
 	return t.liveClaims(func(c *claim) bool { return c.Keeper == keeper })

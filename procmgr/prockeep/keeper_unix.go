@@ -10,7 +10,6 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -171,13 +170,13 @@ func (k *keeper) run() {
 // and ends itself if it is of no use any more.
 func (k *keeper) look() {
 	var newest, runs bool
-	var tokens []string
+	var next string
 	var limits baseenv.Limits
 	err := k.findable()
 	if err == nil {
 		err = k.do(func(t *table) error {
 			newest, runs, limits = t.newest == k.token, len(t.running(k.token)) > 0, k.limits
-			tokens = slices.Collect(maps.Keys(t.generations))
+			next = t.next(k.token)
 			if k.ids.off > 2*k.compactedTo+compactAt {
 				if err := k.ids.compact(); err != nil {
 					return err
@@ -191,15 +190,13 @@ func (k *keeper) look() {
 		k.log.Warn("the keeper cannot use its directory", slog.String("error", err.Error()))
 		return
 	}
-	for _, token := range tokens {
-		if token != k.token && isDead(k.order.Dir, token) && !k.burying.Swap(true) {
-			go func() { // not waited for: if this keeper ends first, another one does the same
-				defer k.burying.Store(false)
-				if err := bury(context.Background(), k.order.Dir); err != nil { // the next look tries again
-					k.log.Error("not all processes of a dead keeper are gone", slog.String("error", err.Error()))
-				}
-			}()
-		}
+	if next != k.token && isDead(k.order.Dir, next) && !k.burying.Swap(true) {
+		go func() { // not waited for: if this keeper ends first, another one does the same
+			defer k.burying.Store(false)
+			if err := bury(context.Background(), k.order.Dir); err != nil { // the next look tries again
+				k.log.Error("not all processes of a dead keeper are gone", slog.String("error", err.Error()))
+			}
+		}()
 	}
 	page, err := k.local.List(baseenv.With(context.Background(), &baseenv.Origin{Limits: &limits}), procmgr.ListRequest{Limit: 1})
 	switch {
