@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"maps"
-	"net"
 	"net/http"
 	"slices"
 	"sync"
@@ -39,20 +38,15 @@ type Host struct {
 	origin originMaker
 	hooks  hooks
 	route  procmgr.Host
+	http   http.Client // for the keepers' own endpoint; their tokens are the hosts of URLs
 
 	mu      sync.Mutex // guards the fields below
 	ids     *idFile
-	clients map[string]*client
+	clients map[string]*prochttp.Client // by the keepers' tokens
 	closed  bool
 }
 
 var _ procmgr.Host = (*Host)(nil)
-
-// A client reaches one keeper.
-type client struct {
-	*prochttp.Client
-	http http.Client // for the keeper's own endpoint
-}
 
 // Chat implements [procmgr.Host]. A chat's ID follows the rules of [proclocal.Local].
 func (h *Host) Chat(id string) procmgr.Manager { return &view{h: h, chat: id, isChat: true} }
@@ -64,9 +58,7 @@ func (h *Host) Close() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.closed = true
-	for _, c := range h.clients {
-		c.http.CloseIdleConnections()
-	}
+	h.http.CloseIdleConnections()
 	h.ids.close()
 	return nil
 }
@@ -116,29 +108,20 @@ func (h *Host) keepers() (tokens []string, err error) {
 }
 
 // client returns the client of a keeper.
-func (h *Host) client(token string) *client {
+func (h *Host) client(token string) *prochttp.Client {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if c := h.clients[token]; c != nil {
 		return c
 	}
-	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 16, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return dial(ctx, h.order.Dir, token)
-	}}
 	// A keeper is on this machine, so no answer means that it hangs or is gone.
-	c, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{Transport: transport, Inject: inject, Retry: -1, Logger: h.log})
+	c, err := prochttp.NewClient("http://"+token, &prochttp.ClientOptions{Transport: h.http.Transport, Inject: inject, Retry: -1, Logger: h.log})
 	if err != nil {
 		panic(err) // the options are right
 	}
-	made := &client{Client: c, http: http.Client{Transport: transport}}
-	h.clients[token] = made
-	for old, c := range h.clients {
-		if h.ids.generations[old] == nil && old != token { // it has ended
-			c.http.CloseIdleConnections()
-			delete(h.clients, old)
-		}
-	}
-	return made
+	maps.DeleteFunc(h.clients, func(old string, _ *prochttp.Client) bool { return h.ids.generations[old] == nil }) // it has ended
+	h.clients[token] = c
+	return c
 }
 
 // A view is what the host or one chat sees.

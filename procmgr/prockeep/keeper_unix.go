@@ -107,7 +107,7 @@ func newKeeper(o order, sandboxes makers) (_ *keeper, err error) {
 		log.Warn("orphans of processes go to another process", slog.String("error", err.Error()))
 	}
 	handler, err := prochttp.NewHandler(registeredHost{recorder{k.local, &k.register, ""}, k.local}, &prochttp.HandlerOptions{
-		Insecure: true, MaxBody: maxBody, MaxWaiters: -1, Logger: options.Logger,
+		Insecure: true, Hosts: []string{k.token}, MaxBody: maxBody, MaxWaiters: -1, Logger: options.Logger,
 	})
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"maps"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
+	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/procroute"
 )
 
@@ -107,8 +109,12 @@ func newHost(dir string, o *Options) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Host{order: order, retain: o.Local.Retain, log: o.Logger, ids: newIDFile(dir, false), clients: make(map[string]*client)}
+	h := &Host{order: order, retain: o.Local.Retain, log: o.Logger, ids: newIDFile(dir, false), clients: make(map[string]*prochttp.Client)}
 	h.view.h, h.origin.options, h.origin.policy.Policy = h, &o.Local, &o.Local.Env
+	h.http.Transport = &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 16, DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
+		token, _, _ := net.SplitHostPort(address)
+		return dial(ctx, dir, token)
+	}}
 	h.route = procroute.New(router{h}, &procroute.Options{Timeout: routeTime})
 	if h.retain == 0 {
 		h.retain = time.Hour
@@ -246,11 +252,11 @@ func (h *Host) ask(ctx context.Context, token, method string) error {
 	if err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, method, "http://localhost"+pathKeeper, bytes.NewReader(limits))
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+token+pathKeeper, bytes.NewReader(limits))
 	if err != nil {
 		return err
 	}
-	res, err := h.client(token).http.Do(req)
+	res, err := h.http.Do(req)
 	if err != nil {
 		return xerrors.Errorf("the keeper cannot be asked: %w", err)
 	}
