@@ -302,7 +302,6 @@ func (k *keeper) connected(ctx context.Context, c net.Conn) context.Context {
 
 // serveOwn serves the keeper's own endpoint.
 func (k *keeper) serveOwn(w http.ResponseWriter, r *http.Request) {
-	var answer hello
 	err := k.findable()
 	if err == nil {
 		err = k.do(func(*table) error { return nil }) // the caller looks for the file
@@ -319,13 +318,13 @@ func (k *keeper) serveOwn(w http.ResponseWriter, r *http.Request) {
 		err = k.end("stop")
 		defer k.quit()
 	}
+	status, text := http.StatusOK, ""
 	if err != nil {
-		answer.Error = err.Error()
+		status, text = http.StatusInternalServerError, err.Error()
 	}
-	data, _ := json.Marshal(answer) // it has only strings
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
-	_, _ = w.Write(data)
+	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text)
 	_ = http.NewResponseController(w).Flush() // or the caller sees the end of the keeper
 }
 

@@ -190,7 +190,7 @@ func (h *Host) launch(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return xerrors.Errorf("the keeper's program has not become one in time: %w", ctx.Err())
 	case bytes.Contains(out, []byte(envMark)):
-		return errEarly
+		return xerrors.Errorf("the keeper ended before it served; %s may say why", filepath.Join(h.order.Dir, nameLog))
 	}
 	return xerrors.Errorf("%s was started as a keeper and did not become one (%v, %s may say why); its main function has to call prockeep.Main before anything else: %w",
 		program, failed, filepath.Join(h.order.Dir, nameLog), procmgr.ErrInvalid)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"log/slog"
 	"maps"
@@ -129,12 +130,7 @@ func newHost(dir string, o *Options) (*Host, error) {
 // included. It changes if one side would misunderstand the other one.
 const protocol = 1
 
-var (
-	errNone = xerrors.Errorf("no keeper runs in this directory, so it has no processes: %w", procmgr.ErrNotFound)
-	// errEarly is the error of a keeper that has ended before it served, as if it was
-	// killed.
-	errEarly = xerrors.New("the keeper ended before it served")
-)
+var errNone = xerrors.Errorf("no keeper runs in this directory, so it has no processes: %w", procmgr.ErrNotFound)
 
 // newest returns the keeper that starts processes, and starts one if there is none. One
 // that has died is ended by the first call that fails.
@@ -160,9 +156,6 @@ func (h *Host) newest(ctx context.Context, starts bool) (token string, err error
 	}
 }
 
-// maxLaunches is how many keepers Open starts that end at once.
-const maxLaunches = 5
-
 // open finds the keeper that starts processes, or starts one. It holds the lock of the
 // directory until the keeper serves, so that only one of several programs starts it.
 func (h *Host) open(ctx context.Context, replace bool) error {
@@ -171,25 +164,21 @@ func (h *Host) open(ctx context.Context, replace bool) error {
 		return err
 	}
 	defer lock.Close()
-	for range maxLaunches {
-		if err := h.recall(ctx); err != nil {
-			return err
-		}
-		g, err := h.latest()
-		if err != nil {
-			return err
-		}
-		if g != nil && !replace && g.Protocol == protocol && !isDead(h.order.Dir, g.Keeper) {
-			return h.order.Identity.check(g.Identity)
-		}
-		if err := h.launch(ctx); !errors.Is(err, errEarly) {
-			if err == nil {
-				h.log.LogAttrs(ctx, slog.LevelInfo, "keeper started", slog.String("dir", h.order.Dir))
-			}
-			return err
-		}
+	if err := h.recall(ctx); err != nil {
+		return err
 	}
-	return xerrors.Errorf("each of %d keepers ended as soon as it was started; keeper.log in %s may say why", maxLaunches, h.order.Dir)
+	g, err := h.latest()
+	if err != nil {
+		return err
+	}
+	if g != nil && !replace && g.Protocol == protocol && !isDead(h.order.Dir, g.Keeper) {
+		return h.order.Identity.check(g.Identity)
+	}
+	if err := h.launch(ctx); err != nil {
+		return err
+	}
+	h.log.LogAttrs(ctx, slog.LevelInfo, "keeper started", slog.String("dir", h.order.Dir))
+	return nil
 }
 
 // setLimits makes the limits of this program the ones of the keeper that starts processes.
@@ -200,7 +189,8 @@ func (h *Host) setLimits(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, routeTime)
 	defer cancel()
-	return h.ask(ctx, g.Keeper, http.MethodPut)
+	limits, _ := json.Marshal(h.order.limits()) // they are numbers
+	return h.ask(ctx, g.Keeper, http.MethodPut, limits)
 }
 
 // recall lets the keepers of a directory that was removed make it anew.
@@ -210,7 +200,7 @@ func (h *Host) recall(ctx context.Context) error {
 	}
 	for _, token := range namedKeepers(h.order.Dir) {
 		ctx, cancel := context.WithTimeout(ctx, routeTime)
-		err := h.ask(ctx, token, http.MethodGet)
+		err := h.ask(ctx, token, http.MethodGet, nil)
 		cancel()
 		if err != nil && !h.died(ctx, token, err) {
 			return xerrors.Errorf("the directory was removed, and its keeper does not answer: %w", err)
@@ -231,7 +221,7 @@ func (h *Host) died(ctx context.Context, token string, err error) bool {
 		if isDead(h.order.Dir, token) {
 			return true
 		}
-		if !isBroken(err) || ctx.Err() != nil || h.ask(ctx, token, http.MethodGet) == nil {
+		if !isBroken(err) || ctx.Err() != nil || h.ask(ctx, token, http.MethodGet, nil) == nil {
 			return false
 		}
 	}
@@ -241,18 +231,9 @@ func (h *Host) died(ctx context.Context, token string, err error) bool {
 // its limits, DELETE ends it. It has one segment, so it is the path of no process.
 const pathKeeper = "/keeper"
 
-// A hello is the answer of the keeper's own endpoint.
-type hello struct {
-	Error string `json:",omitempty"`
-}
-
 // ask sends a request to the keeper's own endpoint.
-func (h *Host) ask(ctx context.Context, token, method string) error {
-	limits, err := json.Marshal(h.order.limits()) // for PUT
-	if err != nil {
-		return err
-	}
-	req, err := http.NewRequestWithContext(ctx, method, "http://"+token+pathKeeper, bytes.NewReader(limits))
+func (h *Host) ask(ctx context.Context, token, method string, body []byte) error {
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+token+pathKeeper, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -261,14 +242,13 @@ func (h *Host) ask(ctx context.Context, token, method string) error {
 		return xerrors.Errorf("the keeper cannot be asked: %w", err)
 	}
 	defer res.Body.Close()
-	var answer hello
-	switch err := json.NewDecoder(res.Body).Decode(&answer); {
+	switch text, err := io.ReadAll(res.Body); {
 	case res.StatusCode == http.StatusForbidden:
 		return xerrors.Errorf("the keeper serves no command that runs in its sandbox: %w", procmgr.ErrRefused)
 	case err != nil:
 		return err
-	case answer.Error != "":
-		return xerrors.New(answer.Error)
+	case res.StatusCode != http.StatusOK:
+		return xerrors.New(string(text))
 	}
 	return nil
 }
@@ -384,7 +364,7 @@ func (h *Host) stopAll(ctx context.Context) error {
 
 // stop ends a keeper with its processes, and waits until it is gone.
 func (h *Host) stop(ctx context.Context, token string) error {
-	err := h.ask(ctx, token, http.MethodDelete)
+	err := h.ask(ctx, token, http.MethodDelete, nil)
 	if (errors.Is(err, errAbsent) || isBroken(err)) && h.died(ctx, token, err) {
 		return nil
 	}
