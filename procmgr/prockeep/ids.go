@@ -278,6 +278,7 @@ type idFile struct {
 	writes bool
 	file   *os.File // nil before there is one
 	off    int64    // what was read
+	base   int64    // how much of it was there when the file was opened
 	table
 }
 
@@ -340,7 +341,9 @@ func (f *idFile) open() (*os.File, error) {
 func (f *idFile) turnTo(next *os.File) error {
 	f.close()
 	f.file, f.off, f.table = next, 0, *newTable()
-	return f.read()
+	err := f.read()
+	f.base = f.off
+	return err
 }
 
 func (f *idFile) close() {
@@ -444,6 +447,14 @@ func (f *idFile) append(lines ...line) error {
 		return xerrors.Errorf("%s cannot be written: %w", nameIDs, err)
 	}
 	return f.read()
+}
+
+// compactLarge compacts a file that has grown by 8 MiB and by what it had.
+func (f *idFile) compactLarge() error {
+	if f.off < 2*f.base+8<<20 {
+		return nil
+	}
+	return f.compact()
 }
 
 // compact replaces the file by one without the oldest ended IDs, unless another program

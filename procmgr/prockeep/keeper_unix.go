@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -34,8 +33,6 @@ import (
 const (
 	// tick is how often a keeper looks whether there is anything to do besides serving.
 	tick = time.Second
-	// compactAt is the size in bytes beyond which a file "ids" is compacted.
-	compactAt = 8 << 20
 	// gcPercent keeps the heap of a keeper small: what lives in it are a few KiB for each
 	// process.
 	gcPercent = 40
@@ -47,36 +44,27 @@ type keeper struct {
 	order order
 	local *proclocal.Local
 	boxes boxes
-	web   *http.Server
 
 	ends    sync.Once
 	endErr  error
-	ended   chan struct{} // closed when the program may end
-	quit    func()        // closes ended
-	burying atomic.Bool   // whether what dead keepers have left is being ended
+	ended   <-chan struct{} // closed when the program may end
+	quit    func()          // closes ended
+	burying atomic.Bool     // whether what dead keepers have left is being ended
 	orphans orphans
-
-	asking atomic.Int64 // requests that are being served
-	asked  atomic.Int64 // when there was the last one, in Unix nanoseconds
-
-	compactedTo int64 // the size of the file "ids" after it was compacted; mu guards it
-
-	socketMu sync.Mutex // guards the fields below
-	socket   *net.UnixListener
-	file     fs.FileInfo // of the socket
+	asked   atomic.Int64 // when a request began or ended, in Unix nanoseconds
 }
 
-// newKeeper returns a keeper that listens, and is not the newest one so far.
+// newKeeper returns a keeper that listens, and has become the newest one.
 func newKeeper(o order, sandboxes makers) (_ *keeper, err error) {
 	log := slog.New(slog.NewTextHandler(&limitedLog{left: maxLog}, nil)).With(slog.Int("keeper", os.Getpid()))
 	k := &keeper{
 		register: register{
-			token: owndir.Name(), log: log, ids: newIDFile(o.Dir, true), limits: o.limits(),
+			dir: o.Dir, token: owndir.Name(), log: log, ids: newIDFile(o.Dir, true), limits: o.limits(),
 		},
 		order: o,
 	}
-	k.ended = make(chan struct{})
-	k.quit = sync.OnceFunc(func() { close(k.ended) })
+	ended, quit := context.WithCancel(context.Background())
+	k.ended, k.quit = ended.Done(), quit
 	debug.SetGCPercent(gcPercent)
 	options := o.Local.Options
 	options.MaxRunning, options.MaxRunningPerChat = -1, -1 // the keeper counts, over all generations
@@ -97,9 +85,6 @@ func newKeeper(o order, sandboxes makers) (_ *keeper, err error) {
 		box, err := k.boxes.get(from.Sandbox)
 		return &proclocal.ChatOptions{Sandbox: box}, err
 	}
-	if err := k.do(func(*table) error { return k.ids.compact() }); err != nil {
-		return nil, err
-	}
 	if k.local, err = proclocal.New(&options); err != nil {
 		return nil, err
 	}
@@ -116,25 +101,20 @@ func newKeeper(o order, sandboxes makers) (_ *keeper, err error) {
 	mux.HandleFunc(pathKeeper, k.serveOwn)
 	mux.Handle("/", withOrigin(handler))
 	k.web = &http.Server{
-		Handler: k.counted(mux), MaxHeaderBytes: 2 * maxBody,
+		Handler: k.admitted(mux), MaxHeaderBytes: 2 * maxBody,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn), ConnContext: k.connected,
-	}
-	if err := k.findable(); err != nil {
-		return nil, err
 	}
 	if name, err := listenName(k.order.Dir, k.token); err != nil {
 		log.Warn("the keeper has no name besides its directory", slog.String("error", err.Error()))
 	} else if name != nil {
 		go func() { _ = k.web.Serve(name) }() // until the end of the program
 	}
-	return k, nil
-}
-
-// take makes this keeper the newest one.
-func (k *keeper) take() error {
-	return k.do(func(*table) error {
+	return k, k.do(func(*table) error {
+		if err := k.ids.compact(); err != nil {
+			return err
+		}
 		return k.ids.append(line{
-			Kind: lineGeneration, Keeper: k.token, At: time.Now().UnixMilli(), Protocol: protocol, PID: os.Getpid(), Identity: k.order.Identity,
+			Kind: lineGeneration, Keeper: k.token, At: time.Now().UnixMilli(), Protocol: protocol, PID: os.Getpid(), Identity: o.Identity,
 		})
 	})
 }
@@ -169,23 +149,18 @@ func (k *keeper) run() {
 // removed, writes down what it couldn't write before, ends what a dead keeper has left,
 // and ends itself if it is of no use any more.
 func (k *keeper) look() {
-	var newest, runs bool
+	var newest, runs, idle bool
 	var next string
 	var limits baseenv.Limits
-	err := k.findable()
-	if err == nil {
-		err = k.do(func(t *table) error {
-			newest, runs, limits = t.newest == k.token, len(t.running(k.token)) > 0, k.limits
-			next = t.next(k.token)
-			if k.ids.off > 2*k.compactedTo+compactAt {
-				if err := k.ids.compact(); err != nil {
-					return err
-				}
-				k.compactedTo = k.ids.off
-			}
-			return k.writeLate()
-		})
-	}
+	err := k.do(func(t *table) error {
+		newest, runs, limits, next = t.newest == k.token, len(t.running(k.token)) > 0, k.limits, t.next(k.token)
+		if runs {
+			k.asked.Store(time.Now().UnixNano()) // the exit of what runs counts
+		}
+		idle = newest && k.order.Idle >= 0 && time.Since(time.Unix(0, k.asked.Load())) > k.order.Idle
+		k.ending = k.ending || idle // a request that comes now has not claimed anything so far
+		return cmp.Or(k.ids.compactLarge(), k.writeLate())
+	})
 	if err != nil {
 		k.log.Warn("the keeper cannot use its directory", slog.String("error", err.Error()))
 		return
@@ -203,7 +178,7 @@ func (k *keeper) look() {
 	case err != nil: // it has ended
 	case !newest && !runs && page.Total == 0: // it claims no other ID
 		k.endSoon("another keeper has taken over, and the last results were kept long enough")
-	case newest && k.order.Idle >= 0 && k.isIdle(page.Live):
+	case idle:
 		k.endSoon("nothing ran and no request came for the idle time")
 	}
 	k.orphans.reap(k.leaders)
@@ -225,58 +200,12 @@ func (k *keeper) leaders() func(pid int) bool {
 	return func(pid int) bool { return starting || running[pid] }
 }
 
-// isIdle reports whether nothing has run and no request has come for the idle time.
-// From then on, nothing starts.
-func (k *keeper) isIdle(live int) bool {
-	if live > 0 {
-		k.asked.Store(time.Now().UnixNano()) // the exit of what lives counts
-		return false
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	// A request that comes after this look has not claimed anything so far.
-	k.ending = k.ending || k.asking.Load() == 0 && time.Since(time.Unix(0, k.asked.Load())) > k.order.Idle
-	return k.ending
-}
-
-// findable makes the directory and the socket in it if they are not there.
-func (k *keeper) findable() error {
-	if err := makeDir(k.order.Dir); err != nil {
-		return err
-	}
-	path := socketPath(k.order.Dir, k.token)
-	k.socketMu.Lock()
-	defer k.socketMu.Unlock()
-	if k.file != nil && isAt(path, k.file) {
-		return nil
-	}
-	_ = os.Remove(path) // a copy
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: path})
-	if err != nil {
-		return err
-	}
-	l.SetUnlinkOnClose(false)
-	if k.socket != nil {
-		k.socket.Close()
-	}
-	k.socket = l
-	go func() { _ = k.web.Serve(l) }() // until it is closed
-	if k.file, err = os.Lstat(path); err != nil {
-		return err
-	}
-	return os.Chmod(path, 0o600)
-}
-
-// counted counts requests, and refuses requests on connections that connected has
-// marked.
-func (k *keeper) counted(next http.Handler) http.Handler {
-	count := func(n int64) {
-		k.asked.Store(time.Now().UnixNano())
-		k.asking.Add(n)
-	}
+// admitted notes when there are requests, and refuses those on connections that connected
+// has marked.
+func (k *keeper) admitted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		count(1)
-		defer count(-1)
+		k.asked.Store(time.Now().UnixNano())
+		defer func() { k.asked.Store(time.Now().UnixNano()) }()
 		if r.Context().Value(strangerKey{}) == nil {
 			next.ServeHTTP(w, r)
 			return
@@ -302,10 +231,7 @@ func (k *keeper) connected(ctx context.Context, c net.Conn) context.Context {
 
 // serveOwn serves the keeper's own endpoint.
 func (k *keeper) serveOwn(w http.ResponseWriter, r *http.Request) {
-	err := k.findable()
-	if err == nil {
-		err = k.do(func(*table) error { return nil }) // the caller looks for the file
-	}
+	err := k.do(func(*table) error { return nil }) // the caller looks for the file
 	switch r.Method {
 	case http.MethodPut:
 		var limits baseenv.Limits

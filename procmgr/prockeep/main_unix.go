@@ -116,9 +116,6 @@ func keep(sandboxes makers) error {
 		return xerrors.Errorf("the variable %s is set, and no program has started this one as a keeper: %w", envMark, procmgr.ErrInvalid)
 	}
 	k, err := newKeeper(o, sandboxes)
-	if err == nil {
-		err = k.take()
-	}
 	if err != nil {
 		return err
 	}

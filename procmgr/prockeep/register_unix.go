@@ -5,7 +5,11 @@ package prockeep
 import (
 	"cmp"
 	"context"
+	"io/fs"
 	"log/slog"
+	"net"
+	"net/http"
+	"os"
 	"sync"
 	"time"
 
@@ -26,13 +30,17 @@ var (
 	errEnding    = xerrors.Errorf("the keeper is about to end: %w", procmgr.ErrClosed)
 )
 
-// A register writes down what a keeper runs.
+// A register writes down what a keeper runs, in a directory in which the keeper is found.
 type register struct {
+	dir   string
 	token string
 	log   *slog.Logger
+	web   *http.Server          // of the socket
 	rules *procmgr.SandboxRules // nil for no sandbox
 
 	mu     sync.Mutex // guards the fields below; held while the file is read and written
+	socket *net.UnixListener
+	file   fs.FileInfo // of the socket
 	ids    *idFile
 	limits baseenv.Limits // of the program that has opened the directory last
 	seq    uint64
@@ -40,14 +48,45 @@ type register struct {
 	ending bool   // nothing is claimed any more
 }
 
-// do calls f with the file at hand and read.
+// do calls f with the file at hand and read. If the directory, the socket or the file was
+// removed, do makes it anew.
 func (r *register) do(f func(t *table) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if err := r.listen(); err != nil {
+		return err
+	}
 	if err := r.ids.join(); err != nil {
 		return err
 	}
 	return f(&r.ids.table)
+}
+
+// listen makes the directory and the socket in it if they are not there. The caller holds
+// mu.
+func (r *register) listen() error {
+	if err := makeDir(r.dir); err != nil {
+		return err
+	}
+	path := socketPath(r.dir, r.token)
+	if r.file != nil && isAt(path, r.file) {
+		return nil
+	}
+	_ = os.Remove(path) // a copy
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: path})
+	if err != nil {
+		return err
+	}
+	l.SetUnlinkOnClose(false)
+	if r.socket != nil {
+		r.socket.Close()
+	}
+	r.socket = l
+	go func() { _ = r.web.Serve(l) }() // until it is closed
+	if r.file, err = os.Lstat(path); err != nil {
+		return err
+	}
+	return os.Chmod(path, 0o600)
 }
 
 // line returns a line of this keeper about an ID.
