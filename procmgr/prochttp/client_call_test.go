@@ -1,9 +1,11 @@
 package prochttp_test
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -70,6 +72,20 @@ type untraced struct{ http.RoundTripper }
 
 func (u untraced) RoundTrip(r *http.Request) (*http.Response, error) {
 	return u.RoundTripper.RoundTrip(r.WithContext(context.Background()))
+}
+
+// A caller that goes away is nothing to warn of, also if the connection breaks with it.
+func TestCanceledCallIsNotWarnedOf(t *testing.T) {
+	var logged bytes.Buffer
+	ctx, cancel := context.WithCancel(t.Context())
+	c, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{
+		Transport: roundTripper(func(*http.Request) (*http.Response, error) { cancel(); return nil, io.EOF }),
+		Logger:    slog.New(slog.NewTextHandler(&logged, nil)),
+	})
+	require.NoError(t, err)
+	_, err = c.List(ctx, procmgr.ListRequest{})
+	require.ErrorIs(t, err, context.Canceled)
+	require.Empty(t, logged.String())
 }
 
 // If a server is restarted while a start waits in slices, the start is unknown,

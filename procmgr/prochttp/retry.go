@@ -191,8 +191,8 @@ func (c *Client) call(ctx context.Context, call *call) (*answer, error) {
 		}
 		pause, again := call.retry.failed(err, began, wait, c.retry)
 		level := slog.LevelWarn
-		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-			level = slog.LevelDebug // the caller has gone, and nothing is wrong
+		if errors.Is(ctx.Err(), context.Canceled) {
+			level = slog.LevelDebug // the caller has gone, and nothing is wrong, whatever became of the connection
 		}
 		c.log.LogAttrs(context.WithoutCancel(ctx), level, "no answer",
 			slog.String("path", call.path), slog.Int("attempt", call.retry.tries), slog.Duration("duration", time.Since(began)),
