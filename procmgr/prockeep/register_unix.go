@@ -21,14 +21,9 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
-// errElsewhere is the error for an ID that another keeper has. Callers read the file
-// again, and ask that one. errReplaced and errEnding are for a start that this keeper
-// does not take any more; it has started nothing.
-var (
-	errElsewhere = xerrors.Errorf("another keeper of the directory has this ID: %w", procmgr.ErrClosed)
-	errReplaced  = xerrors.Errorf("another keeper starts the processes of the directory now: %w", procmgr.ErrClosed)
-	errEnding    = xerrors.Errorf("the keeper is about to end: %w", procmgr.ErrClosed)
-)
+// errElsewhere is the error for a call that this keeper does not take, because another one
+// has the ID or starts the processes now. Callers read the file again, and ask that one.
+var errElsewhere = xerrors.Errorf("another keeper of the directory takes this call: %w", procmgr.ErrClosed)
 
 // A register writes down what a keeper runs, in a directory in which the keeper is found.
 type register struct {
@@ -102,10 +97,8 @@ func (r *register) claim(t *table, mine line, admit func() error) (seq uint64, e
 	mine.Seq = r.seq
 	key := mine.key()
 	switch c := t.claims[key]; {
-	case r.ending:
-		return 0, errEnding
-	case t.newest != r.token:
-		return 0, errReplaced
+	case r.ending || t.newest != r.token:
+		return 0, errElsewhere
 	case c != nil:
 		return 0, taken(c, r.token)
 	case admit != nil:
@@ -121,10 +114,7 @@ func (r *register) claim(t *table, mine line, admit func() error) (seq uint64, e
 		r.writeLater(r.line(lineForget, key, mine.Seq)) // it may be there all the same
 		return 0, err
 	}
-	switch c := t.claims[key]; {
-	case c == nil:
-		return 0, errReplaced
-	case c.Keeper != r.token || c.Seq != mine.Seq:
+	if c := t.claims[key]; c == nil || c.Keeper != r.token || c.Seq != mine.Seq {
 		return 0, errElsewhere
 	}
 	return mine.Seq, nil
