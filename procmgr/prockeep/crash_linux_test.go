@@ -72,6 +72,13 @@ func TestKeeperIsKilled(t *testing.T) {
 		lost = append(lost, e.Process.ID)
 	}
 	require.Equal(t, []string{"web", "stray", "stubborn"}, lost)
+	for after, i := cursor.Next, 0; i < 3; i++ { // one at a time
+		one, err := m.Events(t.Context(), procmgr.EventsRequest{After: after, Limit: 1})
+		require.NoError(t, err)
+		require.Len(t, one.Events, 1)
+		require.Equal(t, lost[i], one.Events[0].Process.ID)
+		after = one.Next
+	}
 	out, err := m.Start(t.Context(), procmgr.StartRequest{ID: "web", Command: server(effects)})
 	require.NoError(t, err)
 	require.True(t, out.Attached)
@@ -93,6 +100,15 @@ func TestKeeperIsKilled(t *testing.T) {
 	require.Len(t, list.Processes, 3)
 	require.Zero(t, list.Live)
 	require.Equal(t, "7\n", run(t, m, "echo 7").Text)
+
+	// A file that is written anew tells of nothing again.
+	require.NoError(t, os.RemoveAll(dir))
+	run(t, m, "true")
+	page, err = m.Events(t.Context(), procmgr.EventsRequest{After: page.Next})
+	require.NoError(t, err)
+	for _, e := range page.Events {
+		require.NotEqual(t, procmgr.CauseLost, e.Process.EndedBy)
+	}
 }
 
 // Four of five keepers are killed. Another one ends what they ran, and no program has to ask.

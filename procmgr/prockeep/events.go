@@ -3,8 +3,8 @@ package prockeep
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/toolproc/toolproc/procmgr"
@@ -51,9 +51,9 @@ func (r router) Hosts(ctx context.Context) (map[string]procmgr.Host, error) {
 			}
 			all[token] = p
 		}
-		lost := &lostPart{file: t.file, since: time.Now().Add(-r.h.retain)}
-		for _, key := range t.lost {
-			if c := t.claims[key]; c != nil && v.sees(c) {
+		lost := &lostPart{since: time.Now().Add(-r.h.retain)}
+		for _, c := range t.lost() {
+			if v.sees(c) {
 				lost.all = append(lost.all, c.process())
 			}
 		}
@@ -108,7 +108,6 @@ func (p *part) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.E
 // A lostPart has the processes that were lost with their keepers.
 type lostPart struct {
 	procmgr.Unsupported
-	file  string
 	all   []procmgr.Process
 	since time.Time // List has what was lost since then
 }
@@ -128,17 +127,28 @@ func (l *lostPart) List(_ context.Context, req procmgr.ListRequest) (procmgr.Lis
 }
 
 // Events implements [procmgr.Manager]. It does not wait, because the caller asks again. A
-// cursor is the name of the file and a number.
+// cursor is a time and how many of the processes that were lost then it has, so that it
+// stays valid when the file is written anew.
 func (l *lostPart) Events(_ context.Context, req procmgr.EventsRequest) (page procmgr.EventPage, err error) {
-	file, number, _ := strings.Cut(req.After, ".")
-	at, err := strconv.Atoi(number)
-	if err != nil || file != l.file || at < 0 || at > len(l.all) {
-		at, page.Gap = 0, req.After != ""
+	var at, told int64
+	if _, err := fmt.Sscanf(req.After, "%d.%d", &at, &told); err != nil {
+		page.Gap = req.After != ""
 	}
-	for ; at < len(l.all) && (req.Limit <= 0 || len(page.Events) < req.Limit); at++ {
-		page.Events = append(page.Events, procmgr.Event{At: l.all[at].ExitedAt, Kind: procmgr.EventExited, Process: l.all[at]})
+	skip := told
+	for _, p := range l.all {
+		switch lost := p.ExitedAt.UnixMilli(); {
+		case lost < at || req.Limit > 0 && len(page.Events) == req.Limit:
+			continue
+		case lost > at:
+			at, told = lost, 0
+		case skip > 0:
+			skip--
+			continue
+		}
+		told++
+		page.Events = append(page.Events, procmgr.Event{At: p.ExitedAt, Kind: procmgr.EventExited, Process: p})
 	}
-	page.Next = l.file + "." + strconv.Itoa(at)
+	page.Next = fmt.Sprintf("%d.%d", at, told)
 	return page, nil
 }
 

@@ -36,7 +36,7 @@ import (
 
 // The kinds of lines.
 const (
-	lineFile       = "file"       // the first line: names for this file
+	lineFile       = "file"       // the first line
 	lineGeneration = "generation" // a keeper serves, and is the newest from here on
 	lineStart      = "start"      // before the fork
 	lineStop       = "stop"       // a stop came before the start, so the ID never runs
@@ -61,8 +61,7 @@ type line struct {
 	PID      int      `json:"pid,omitempty"`
 	Identity identity `json:"identity,omitempty"`
 
-	// Of the file. The instance has the same name in each file that takes over the IDs.
-	File     string `json:"file,omitempty"`
+	// Of the file: a name that is the same in each file that takes over the IDs.
 	Instance string `json:"instance,omitempty"`
 
 	// Of an ID. Seq numbers the claims of a keeper.
@@ -123,13 +122,12 @@ func byTime(a, b *claim) int {
 
 // A table is what the lines of a file say together.
 type table struct {
-	file        string           // see line
 	instance    string           // see line
 	newest      string           // the token of the keeper that may start processes
 	generations map[string]*line // the keepers that have not ended in order
 	claims      map[idKey]*claim
 	live        map[idKey]*claim // those without an end
-	lost        []idKey          // in the order in which that was found
+	lostAt      int64            // when the last one was lost with its keeper, in Unix milliseconds
 	whole       int64            // no ID that was claimed after it is missing, in Unix milliseconds
 }
 
@@ -143,7 +141,7 @@ func (t *table) add(l line) {
 	same := c != nil && c.Keeper == l.Keeper && c.Seq == l.Seq
 	switch l.Kind {
 	case lineFile:
-		t.file, t.instance, t.whole = l.File, l.Instance, l.At
+		t.instance, t.whole = l.Instance, l.At
 	case lineGeneration:
 		if !l.Again {
 			t.newest = l.Keeper
@@ -168,9 +166,10 @@ func (t *table) add(l line) {
 		if g == nil {
 			return
 		}
+		at := max(l.At, t.lostAt+1) // in the order of the file, whatever the clocks of the programs say
 		for _, c := range t.running(l.Keeper) {
 			t.end(c, line{
-				Kind: lineEnd, Keeper: l.Keeper, At: l.At, Again: true, Seq: c.Seq, Chat: c.Chat, ID: c.ID, EndedBy: procmgr.CauseLost,
+				Kind: lineEnd, Keeper: l.Keeper, At: at, Again: true, Seq: c.Seq, Chat: c.Chat, ID: c.ID, EndedBy: procmgr.CauseLost,
 			})
 		}
 		delete(t.generations, l.Keeper)
@@ -191,8 +190,19 @@ func (t *table) end(c *claim, l line) {
 	delete(t.live, c.key())
 	c.end = &l
 	if c.lost() {
-		t.lost = append(t.lost, c.key())
+		t.lostAt = max(t.lostAt, l.At)
 	}
+}
+
+// lost returns what was lost with its keeper, in the order in which that was found.
+func (t *table) lost() (lost []*claim) {
+	for _, c := range t.claims {
+		if c.lost() {
+			lost = append(lost, c)
+		}
+	}
+	slices.SortFunc(lost, func(a, b *claim) int { return cmp.Or(cmp.Compare(a.end.At, b.end.At), byTime(a, b)) })
+	return lost
 }
 
 // started returns the claims of an ID in all chats, except claims of a stop.
@@ -410,7 +420,7 @@ func (f *idFile) join() error {
 // place is os.Link or os.Rename. IDs that were claimed before whole may be missing.
 func (f *idFile) make(place func(from, to string) error, whole time.Time) (*os.File, error) {
 	lines, since := newTable().missing(&f.table)
-	first := line{Kind: lineFile, File: owndir.Name(), Instance: cmp.Or(f.instance, owndir.Name()), At: max(since, whole.UnixMilli())}
+	first := line{Kind: lineFile, Instance: cmp.Or(f.instance, owndir.Name()), At: max(since, whole.UnixMilli())}
 	text, err := encode(append([]line{first}, lines...)...)
 	if err != nil {
 		return nil, err

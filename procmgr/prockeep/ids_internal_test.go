@@ -113,7 +113,7 @@ func FuzzIDs(f *testing.F) {
 	f.Fuzz(func(t *testing.T, script []byte, chat string, cuts []byte) {
 		w := openIDs(t, t.TempDir())
 		want := newTable()
-		want.file, want.instance, want.whole = w.table.file, w.table.instance, w.table.whole
+		want.instance, want.whole = w.table.instance, w.table.whole
 		for i, op := range script {
 			l := line{Keeper: fmt.Sprint("k", op/64), Seq: uint64(op / 16 % 4), Chat: chat, ID: fmt.Sprint(op / 32)}
 			switch op % 8 {
