@@ -74,7 +74,7 @@ func (h *Host) Close() error {
 func (h *Host) Handler() http.Handler {
 	var name string
 	_ = h.read(func(t *table) { name = t.instance }) // on a closed Host, the calls return the error
-	handler, err := prochttp.NewHandler(h, &prochttp.HandlerOptions{Insecure: true, MaxBody: maxBody, Instance: name, Logger: slog.New(warnings{h.log.Handler()})})
+	handler, err := prochttp.NewHandler(h, &prochttp.HandlerOptions{Insecure: true, MaxBody: maxBody, Instance: name, Logger: h.log})
 	if err != nil {
 		panic(err) // the options are right
 	}
@@ -403,12 +403,4 @@ func (t tombstone) Input(ctx context.Context, id string, _ procmgr.InputRequest)
 func fingerprint(req procmgr.StartRequest) string {
 	sum := idempotency.OfStart(req)
 	return hex.EncodeToString(sum[:16])
-}
-
-// warnings are the lines of a log that are no mere information.
-type warnings struct{ slog.Handler }
-
-// Enabled implements [slog.Handler].
-func (h warnings) Enabled(ctx context.Context, level slog.Level) bool {
-	return level >= slog.LevelWarn && h.Handler.Enabled(ctx, level)
 }

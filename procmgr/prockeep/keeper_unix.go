@@ -56,7 +56,8 @@ type keeper struct {
 
 // newKeeper returns a keeper that listens, and has become the newest one.
 func newKeeper(o order, sandboxes makers) (_ *keeper, err error) {
-	log := slog.New(slog.NewTextHandler(&limitedLog{left: maxLog}, nil)).With(slog.Int("keeper", os.Getpid()))
+	out := new(limitedLog)
+	log := slog.New(slog.NewTextHandler(out, nil)).With(slog.Int("keeper", os.Getpid()))
 	k := &keeper{
 		register: register{
 			dir: o.Dir, token: owndir.Name(), log: log, ids: newIDFile(o.Dir, true), limits: o.limits(),
@@ -68,7 +69,7 @@ func newKeeper(o order, sandboxes makers) (_ *keeper, err error) {
 	debug.SetGCPercent(gcPercent)
 	options := o.Local.Options
 	options.MaxRunning, options.MaxRunningPerChat = -1, -1 // the keeper counts, over all generations
-	options.Logger = slog.New(warnings{log.Handler()})
+	options.Logger = slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelWarn})).With(slog.Int("keeper", os.Getpid()))
 	k.boxes.dir, k.boxes.makers, k.boxes.made = o.Dir, sandboxes, make(map[string]proclocal.Sandbox)
 	if options.Sandbox, err = k.boxes.get(o.Local.Sandbox); err != nil {
 		return nil, err
@@ -91,7 +92,8 @@ func newKeeper(o order, sandboxes makers) (_ *keeper, err error) {
 	if err := k.orphans.adopt(); err != nil {
 		log.Warn("orphans of processes go to another process", slog.String("error", err.Error()))
 	}
-	handler, err := prochttp.NewHandler(registeredHost{recorder{k.local, &k.register, ""}, k.local}, &prochttp.HandlerOptions{
+	recorded := procmgr.WrapHost(k.local, func(chat string, m procmgr.Manager) procmgr.Manager { return recorder{m, &k.register, chat} })
+	handler, err := prochttp.NewHandler(recorded, &prochttp.HandlerOptions{
 		Insecure: true, Hosts: []string{k.token}, MaxBody: maxBody, MaxWaiters: -1, Logger: options.Logger,
 	})
 	if err != nil {
@@ -331,13 +333,13 @@ func (b *boxes) close() (err error) {
 	return err
 }
 
-// A limitedLog writes to stderr until it has written so much.
-type limitedLog struct{ left int }
+// A limitedLog writes maxLog bytes to stderr. A log that cannot be written, as on a full
+// disk, loses lines and stops nothing.
+type limitedLog struct{ written atomic.Int64 }
 
-// Write implements [io.Writer]. A slog handler calls it from one goroutine at a time. A log
-// that cannot be written, as on a full disk, loses lines and stops nothing.
+// Write implements [io.Writer].
 func (l *limitedLog) Write(p []byte) (int, error) {
-	if l.left -= len(p); l.left >= 0 {
+	if l.written.Add(int64(len(p))) <= maxLog {
 		_, _ = os.Stderr.Write(p)
 	}
 	return len(p), nil

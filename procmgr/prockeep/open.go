@@ -50,13 +50,18 @@ func Open(ctx context.Context, dir string, opts *Options) (*Host, error) {
 	if err == nil {
 		err = h.hooks.start(ctx, h, &o.Local)
 	}
-	if err != nil {
-		if h != nil {
-			_ = h.Close() // there is nothing to lose
-		}
-		return nil, xerrors.Errorf("prockeep: open: %w", err)
+	return h.opened("open", err)
+}
+
+// opened returns h, or closes it if there is an error.
+func (h *Host) opened(verb string, err error) (*Host, error) {
+	if err == nil {
+		return h, nil
 	}
-	return h, nil
+	if h != nil {
+		_ = h.Close() // there is nothing to lose
+	}
+	return nil, xerrors.Errorf("prockeep: %s: %w", verb, err)
 }
 
 // Find returns the Host of a directory for looking at its processes and ending them. It
@@ -69,13 +74,7 @@ func Find(ctx context.Context, dir string) (*Host, error) {
 		h.finds = true
 		err = h.find(ctx)
 	}
-	if err != nil {
-		if h != nil {
-			_ = h.Close() // as above
-		}
-		return nil, xerrors.Errorf("prockeep: find: %w", err)
-	}
-	return h, nil
+	return h.opened("find", err)
 }
 
 func (h *Host) find(ctx context.Context) error {

@@ -50,8 +50,8 @@ type Options struct {
 	// Idle is how long a keeper stays while nothing runs and no requests come: 10 min
 	// by default. A negative duration is for ever.
 	Idle time.Duration
-	// Logger gets a line when a keeper is started, and for each failed attempt to reach
-	// one; nil logs nothing. Local.Logger gets the lines about processes
+	// Logger gets a line when a keeper is started, for each failed attempt to reach
+	// one, and for each request to a Handler; nil logs nothing. Local.Logger gets the lines about processes
 	// and about functions of this program that fail.
 	Logger *slog.Logger
 }

@@ -261,14 +261,3 @@ func (m recorder) Describe(ctx context.Context) (procmgr.Description, error) {
 	}
 	return d, err
 }
-
-// A registeredHost is the Host that a keeper serves.
-type registeredHost struct {
-	recorder
-	local procmgr.Host
-}
-
-// Chat implements [procmgr.Host].
-func (h registeredHost) Chat(id string) procmgr.Manager {
-	return recorder{h.local.Chat(id), h.r, id}
-}
