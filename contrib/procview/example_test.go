@@ -28,7 +28,7 @@ func ExampleNew() {
 	}
 	defer manager.Close()
 
-	view, err := procview.New(manager, &procview.Options{Token: "change-me", Context: ctx})
+	view, err := procview.New(manager, &procview.Options{Loopback: true})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -37,8 +37,8 @@ func ExampleNew() {
 	mux.Handle("/procs/", http.StripPrefix("/procs", view))
 	server := httptest.NewServer(mux) // http.ListenAndServe in a real program
 	defer server.Close()
-	_, fragment, _ := strings.Cut(view.URL(server.URL+"/procs/"), "#")
-	fmt.Println("a person opens the page with", fragment)
+	page := view.URL(server.URL + "/procs/") // for a person
+	_, token, _ := strings.Cut(page, "#token=")
 
 	tools, err := toolset.New(toolset.Static(manager.Chat("greetings")), &toolset.Options{OnResult: view.Result})
 	if err != nil {
@@ -52,7 +52,7 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	req.Header.Set("Authorization", "Bearer change-me")
+	req.Header.Set("Authorization", "Bearer "+token)
 	answer, err := http.DefaultClient.Do(req)
 	if err != nil {
 		fmt.Println(err)
@@ -62,7 +62,6 @@ func ExampleNew() {
 	text, err := io.ReadAll(answer.Body)
 	fmt.Printf("%s%v\n", text, err)
 	// Output:
-	// a person opens the page with token=change-me
 	// hello
 	// <nil>
 }

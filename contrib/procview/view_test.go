@@ -4,6 +4,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -177,4 +181,24 @@ func TestPage(t *testing.T) {
 		require.NotRegexp(t, `innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|\son\w+="|style="|<script>|<style|https?://[a-z]`, text, name)
 	}
 	require.LessOrEqual(t, lines, 840, "HTML, CSS and script are written by hand, and stay short enough to be read")
+}
+
+// The command in docs/view.md prints the output of a process.
+func TestCurl(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip(err)
+	}
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "view.md"))
+	require.NoError(t, err)
+	command := regexp.MustCompile(`(?m)^\$ curl (.*)$`).FindSubmatch(page)
+	require.NotNil(t, command)
+	l := newLocal(t)
+	_, base := serve(t, l, &procview.Options{Token: token})
+	id := start(t, l, "a", "echo hello")
+	ended(t, l.Chat("a"), id)
+	arguments := strings.NewReplacer("$TOKEN", token, "http://127.0.0.1:8080/procs/", base, "npc5orns6a", id).Replace(string(command[1]))
+	out, err := exec.CommandContext(t.Context(), "sh", "-c", "curl -sS "+arguments).Output()
+	require.NoError(t, err, arguments)
+	require.Equal(t, "hello\n", string(out))
 }

@@ -309,9 +309,12 @@ var arrows = []arrow{
 		why:     "the daemons of toolprocd and of the examples listen and end alike, and differ in their flags",
 	},
 	{
-		dir:   "internal/readme",
-		tests: []string{"procmgr/proclocal", "procmgr/procroute", "internal/testenv", "headtail", "headtail/plaintext", "procmgr", "procmgr/prochttp", "procmgr/prockeep"},
-		why:   "it has tests alone, of what the documentation has readers copy; those programs import what they like",
+		dir: "internal/readme",
+		tests: []string{
+			"procmgr/proclocal", "procmgr/procroute", "internal/testenv", "headtail", "headtail/plaintext", "envpolicy", "procmgr",
+			"procmgr/prochttp", "procmgr/prockeep", "procmgr/proctest", "chattool/toolset",
+		},
+		why: "it has tests alone, of what the documentation has readers copy",
 	},
 	{
 		dir: "examples/...",

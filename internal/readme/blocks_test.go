@@ -1,15 +1,17 @@
 //go:build unix
 
-// Package readme_test tests the documentation. It compiles and runs every
-// fenced block of every page, or compares the block with the thing that it
-// shows. A block that no rule knows is a failure.
+// Package readme_test tests the documentation. A Go block of a page stands in a Go file of
+// the tree, where it is compiled and run, or is a whole program that a test here builds and
+// runs. Each other block has a check. A block without one is a failure.
 package readme_test
 
 import (
 	"fmt"
 	"io/fs"
+	"os"
+	"os/exec"
 	"path/filepath"
-	"slices"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -17,6 +19,8 @@ import (
 
 	"github.com/toolproc/toolproc/internal/testenv"
 )
+
+const root = "../.."
 
 // A block is a fenced block of a page.
 type block struct {
@@ -28,118 +32,131 @@ type block struct {
 
 func (b block) String() string { return fmt.Sprintf("%s:%d", b.page, b.line) }
 
-// A rule says how a block is tested. A page may have one block for each rule,
-// unless many is set.
-type rule struct {
-	page, language string
-	has            string // a text that only this block has
-	many           bool
-
-	// If a Go block is no whole program, it replaces BLOCK in program. The
-	// packages that it uses are imported. See complete.
-	program string
-	// instead has the texts that must differ in a test, and their
-	// replacements. A program finds addresses and directories in its
-	// environment.
-	instead map[string]string
-	// elsewhere: the block is of a module that users of the library do not have,
-	// and the tests of that module compile it.
-	elsewhere bool
-	// files are compiled with the program.
-	files map[string]string
-	// variants are other programs, made of the same block by replacing more.
-	variants map[string]map[string]string
-	// run tests the block. b is the block as the page has it.
-	run func(t *testing.T, p *pages, b block)
-}
-
-// pages has all blocks, and the programs that were made of them.
-type pages struct {
-	blocks   map[string]block  // by the text that their rule looks for
-	programs map[string]string // the program's file, by the same or by the variant's name
-}
-
-// rules has every block of the documentation.
-var rules = slices.Concat(readmeRules, docsRules, reachRules, fleetRules, mcpRules, acpRules, viewRules, withRules, procotelRules)
-
 func TestHeldBlocks(t *testing.T) {
 	testenv.Held(t)
 	all := readBlocks(t)
-	p := &pages{blocks: make(map[string]block), programs: make(map[string]string)}
-	of := make(map[block]rule)
+	sources := goFiles(t)
+	used := make(map[string]bool)
 	for _, b := range all {
-		for _, r := range rules {
-			if b.page != r.page || b.language != r.language || !strings.Contains(b.text, r.has) {
-				continue
+		t.Run(b.String(), func(t *testing.T) {
+			if b.language == "go" {
+				if !strings.HasPrefix(b.text, "package main\n") {
+					requireCompiled(t, b, sources)
+				} // otherwise TestHeldAgent, TestHeldLoop and procotel's TestReadme run it
+				return
 			}
-			require.Empty(t, of[b].page, "%s: two rules are for it", b)
-			require.True(t, r.many || p.blocks[r.has].page == "", "%s: the rule for %q is for one block", b, r.has)
-			of[b], p.blocks[r.has] = r, b
+			for _, c := range checks {
+				if strings.HasPrefix(b.page, c.page) && strings.Contains(b.text, c.has) {
+					used[c.page+c.has] = true
+					c.run(t, b)
+					return
+				}
+			}
+			t.Error("there is no check for this block")
+		})
+	}
+	t.Run("checks without a block", func(t *testing.T) {
+		for _, c := range checks {
+			require.True(t, used[c.page+c.has], "%q in %s", c.has, c.page)
 		}
-		require.NotEmpty(t, of[b].page, "%s: there is no rule for this block (language %q); add one that runs it", b, b.language)
-	}
-	for _, r := range rules {
-		require.NotEmpty(t, p.blocks[r.has].page, "a rule looks for %q in %s, and there is no such block", r.has, r.page)
-	}
-	p.compile(t, all, of)
-	for _, b := range all {
-		t.Run(b.String(), func(t *testing.T) { of[b].run(t, p, b) })
-	}
+	})
 }
 
 // readBlocks returns the blocks of every page of the repository.
-func readBlocks(t *testing.T) []block {
+func readBlocks(t *testing.T) (all []block) {
 	t.Helper()
-	var all []block
-	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+	walk(t, ".md", func(page, text string) {
+		parts := regexp.MustCompile("(?m)^```").Split(text, -1)
+		require.Equal(t, 1, len(parts)%2, "%s: a fence has no end", page)
+		require.False(t, regexp.MustCompile("(?m)^([ \t]+```|~~~)").MatchString(text), "%s: a fence is ``` at the beginning of its line", page)
+		line := 1
+		for i, part := range parts {
+			if language, code, _ := strings.Cut(part, "\n"); i%2 == 1 {
+				all = append(all, block{page, line + 1, language, code})
+			} else {
+				require.False(t, regexp.MustCompile("\n\n(    |\t)").MatchString(part), "%s: it may have a block without a fence", page)
+			}
+			line += strings.Count(part, "\n")
+		}
+	})
+	require.NotEmpty(t, all)
+	return all
+}
+
+// goFiles returns the Go files of the repository, each without its white space.
+func goFiles(t *testing.T) map[string]string {
+	t.Helper()
+	sources := make(map[string]string)
+	walk(t, ".go", func(name, text string) { sources[name] = words(text) })
+	return sources
+}
+
+// walk calls visit with the name and the content of each file with a suffix.
+func walk(t *testing.T, suffix string, visit func(name, content string)) {
+	t.Helper()
+	require.NoError(t, filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
 		case entry.IsDir() && name != root && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata"):
 			return fs.SkipDir
-		case filepath.Ext(name) != ".md":
-			return nil
+		case strings.HasSuffix(name, suffix):
+			name, err = filepath.Rel(root, name)
+			require.NoError(t, err)
+			visit(filepath.ToSlash(name), read(t, name))
 		}
-		page, err := filepath.Rel(root, name)
-		if err != nil {
-			return err
-		}
-		page = filepath.ToSlash(page)
-		blocks, problem := blocksOf(page, read(t, page))
-		require.Empty(t, problem)
-		all = append(all, blocks...)
 		return nil
-	})
-	require.NoError(t, err)
-	require.NotEmpty(t, all)
-	return all
+	}))
 }
 
-// blocksOf returns the blocks of a page, or an error if it would overlook one.
-func blocksOf(page, text string) (blocks []block, problem string) {
-	const fence = "```"
-	var open *block
-	before := ""
-	n := 0
-	for line := range strings.Lines(text) {
-		n++
-		switch {
-		case open != nil && strings.TrimRight(line, " \n") == fence:
-			blocks = append(blocks, *open)
-			open = nil
-		case open != nil:
-			open.text += line
-		case strings.HasPrefix(line, fence):
-			open = &block{page: page, line: n + 1, language: strings.TrimSpace(line[len(fence):])}
-		case strings.HasPrefix(strings.TrimSpace(line), fence), strings.HasPrefix(line, "~~~"):
-			return nil, fmt.Sprintf("%s:%d: a fence is ``` at the beginning of its line", page, n)
-		case before == "\n" && (strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t")):
-			return nil, fmt.Sprintf("%s:%d: this may be a block without a fence", page, n)
+// read returns a file of the repository.
+func read(t *testing.T, name string) string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
+	require.NoError(t, err)
+	return string(content)
+}
+
+func words(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// instead has what differs in the tests of the blocks.
+var instead = strings.NewReplacer(
+	"go test ./...", "echo it runs",
+	`"/var/lib/agent/keeper"`, "dir",
+	"./server", "sleep 1000",
+	`"/srv/project"`, "project",
+	`"ssh", "-T"`, `"no-such-way", "-T"`,
+	`"https://build.example:8443"`, "url",
+	`"127.0.0.1:8080"`, "address",
+	`"http://127.0.0.1:8080/procs/"`, `server.URL + "/procs/"`,
+)
+
+// requireCompiled looks for a block in the Go files. "// ..." stands for what a reader
+// adds, such as a look at err.
+func requireCompiled(t *testing.T, b block, sources map[string]string) {
+	t.Helper()
+	require.NotContains(t, b.text, "/internal/", "%s: readers cannot import it", b)
+	parts := strings.Split(instead.Replace(b.text), "\n// ...\n")
+	for _, rest := range sources {
+		found := true
+		for _, part := range parts {
+			if _, rest, found = strings.Cut(rest, words(part)); !found {
+				break
+			}
 		}
-		before = line
+		if found {
+			return
+		}
 	}
-	if open != nil {
-		return nil, fmt.Sprintf("%s: the fence has no end", *open)
-	}
-	return blocks, ""
+	t.Errorf("%s: no Go file has this block; show an Example, or add a test to %s", b, "internal/readme")
+}
+
+// shell runs a command of a page in a directory of the repository.
+func shell(t *testing.T, dir, command string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
+	cmd.Dir = filepath.Join(root, dir)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s\n%s", command, out)
+	return string(out)
 }
