@@ -5,12 +5,10 @@ package charset
 
 import (
 	"bytes"
-	"slices"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/unicode"
-	"golang.org/x/text/transform"
 )
 
 // A Decoder decides line by line, since each program of a command may print in
@@ -21,29 +19,32 @@ import (
 //   - Another line that is UTF-8 stays as it is.
 //   - Another line is in the encoding of the Decoder.
 //
-// If a line comes in pieces, a piece that was UTF-8 has been passed on already, and
-// so has a single character of ASCII, since it may be a prompt.
+// A line that is not UTF-8 is held back until it ends. If it comes in pieces, a piece that
+// was UTF-8 has been passed on already, and so has a single character of ASCII, since it
+// may be a prompt.
 //
 // A Decoder is for one goroutine.
 type Decoder struct {
 	encoding encoding.Encoding // of a line that is not UTF-8; nil leaves such lines
 	text     []byte
 
-	held   []byte // the beginning of a character
-	inside bool   // of a line; else at its beginning
-	utf16  bool   // this line is UTF-16LE, or the last one was
-	other  bool   // this line is not UTF-8
+	held   []byte // the beginning of a line, or of a character
+	inside bool   // a part of this line has been passed on
+	utf16  bool   // the text before held was UTF-16LE
 }
+
+// maxHeld is from how many bytes on a line is decoded before it ends. Where it is cut, a
+// character may be lost.
+const maxHeld = 64 << 10
 
 // New returns a Decoder. Lines that are not UTF-8 are in the encoding other; nil
 // leaves them as they are.
 func New(other encoding.Encoding) *Decoder { return &Decoder{encoding: other} }
 
-// Write takes the next bytes, and returns their text. Part of a character is held
-// back, for the next call or for End. The text is p itself if it needs no change;
-// else the next call overwrites it.
+// Write takes the next bytes, and returns their text without what is held back. The text
+// is p itself if it needs no change; else the next call overwrites it.
 func (d *Decoder) Write(p []byte) []byte {
-	if len(d.held) == 0 && !d.utf16 && !d.other && !isWide(p) && utf8.Valid(p) && bytes.IndexByte(p, 0) < 0 {
+	if len(d.held) == 0 && !d.utf16 && utf8.Valid(p) && bytes.IndexByte(p, 0) < 0 {
 		d.inside = len(p) > 0 && p[len(p)-1] != '\n' || len(p) == 0 && d.inside
 		return p
 	}
@@ -53,141 +54,75 @@ func (d *Decoder) Write(p []byte) []byte {
 // End returns the text of what is held back. No Write may follow.
 func (d *Decoder) End() []byte { return d.decode(nil, true) }
 
-// decode appends the text of all lines of held and p. Every step takes a part of
-// them, or holds back the rest.
+// decode returns the text of held and p without what is held back.
 func (d *Decoder) decode(p []byte, end bool) []byte {
 	d.text = d.text[:0]
-	rest := slices.Concat(d.held, p)
-	d.held = nil
-	for len(rest) > 0 {
-		if !d.inside {
-			if !end && (mayBeWide(rest) || d.utf16 && len(rest) == 1) {
-				break
-			}
-			d.begin(rest)
-		}
-		before := len(rest)
-		if d.utf16 {
-			rest = d.wide(rest, end)
-		} else {
-			rest = d.narrow(rest, end)
-		}
-		if len(rest) == before {
+	d.held = append(d.held, p...)
+	for len(d.held) > 0 {
+		n, wide := d.next(end)
+		if n == 0 {
 			break
 		}
+		line := d.held[:n]
+		switch {
+		case wide:
+			line, _ = utf16LE.NewDecoder().Bytes(bytes.TrimPrefix(line, mark)) // half a character becomes U+FFFD
+		case d.encoding != nil && !utf8.Valid(line):
+			line, _ = d.encoding.NewDecoder().Bytes(line)
+		}
+		d.text = append(d.text, line...)
+		d.inside, d.utf16, d.held = !bytes.HasSuffix(line, []byte{'\n'}), wide, d.held[n:]
 	}
-	d.held = slices.Clone(rest)
 	return d.text
 }
 
-var mark = []byte{0xff, 0xfe} // the byte order mark of UTF-16LE
+var (
+	mark    = []byte{0xff, 0xfe} // the byte order mark of UTF-16LE
+	utf16LE = unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
+)
 
-// isWide reports whether a line that begins with p is UTF-16LE.
-func isWide(p []byte) bool {
-	return bytes.HasPrefix(p, mark) || len(p) >= 4 && isASCII(p[0]) && p[1] == 0 && isASCII(p[2]) && p[3] == 0
-}
-
-// mayBeWide reports whether the next bytes decide whether a line that begins with p
-// is UTF-16LE.
-func mayBeWide(p []byte) bool {
-	switch len(p) {
-	case 1:
-		return p[0] == mark[0]
-	case 2:
-		return isASCII(p[0]) && p[1] == 0
-	case 3:
-		return isASCII(p[0]) && p[1] == 0 && isASCII(p[2])
+// next returns how much of held can be decoded, at most a line, and whether that is
+// UTF-16LE. It returns 0 if the line has to go on.
+func (d *Decoder) next(end bool) (n int, wide bool) {
+	p, line := d.held, bytes.IndexByte(d.held, '\n')+1
+	begins := line
+	if line == 0 {
+		begins = len(p)
 	}
-	return false
+	wide = !d.inside && (bytes.HasPrefix(p, mark) || len(p) >= 4 && isASCII(p[0]) && p[1] == 0 && isASCII(p[2]) && p[3] == 0) ||
+		d.utf16 && (d.inside || bytes.IndexByte(p[:min(begins+1, len(p))], 0) >= 0)
+	undecided := !d.inside && (d.utf16 && begins == len(p) || len(p) < 4 && (p[0] == mark[0] || len(p) > 1 && p[1] == 0))
+	all := 0 // of a line that has not ended
+	if end {
+		all = len(p)
+	} else if len(p) >= maxHeld {
+		all = len(p) &^ 1
+	}
+	if wide {
+		for i := 0; i+1 < len(p); i += 2 {
+			if p[i] == '\n' && p[i+1] == 0 {
+				return i + 2, true
+			}
+		}
+		return all, true
+	}
+	switch whole := len(p) - unfinished(p); {
+	case line > 0 && (all > 0 || !undecided):
+		return line, false
+	case all == 0 && !undecided && (d.encoding == nil || utf8.Valid(p[:whole])):
+		return whole, false
+	}
+	return all, false
 }
 
 func isASCII(c byte) bool { return ' ' <= c && c <= '~' || c == '\t' || c == '\r' || c == '\n' }
 
-// begin decides what a line is.
-func (d *Decoder) begin(rest []byte) {
-	d.other = false
-	if isWide(rest) {
-		d.utf16 = true
-		return
-	}
-	line, after := cutLine(rest)
-	hasNUL := bytes.IndexByte(line, 0) >= 0 || len(after) > 0 && after[0] == 0
-	ended := line[len(line)-1] == '\n'
-	d.utf16 = d.utf16 && (hasNUL || !ended && !utf8.Valid(line))
-}
-
-// cutLine returns the first line of p with its end, and what follows.
-func cutLine(p []byte) (line, after []byte) {
-	if i := bytes.IndexByte(p, '\n'); i >= 0 {
-		return p[:i+1], p[i+1:]
-	}
-	return p, nil
-}
-
-var wide = unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
-
-// wide appends the rest of a line of UTF-16LE, and returns what follows it, or a part
-// of a character.
-func (d *Decoder) wide(p []byte, end bool) []byte {
-	if !d.inside {
-		p = bytes.TrimPrefix(p, mark)
-	}
-	line, ended := len(p), false
-	for i := 0; i+1 < len(p) && !ended; i += 2 {
-		if p[i] == '\n' && p[i+1] == 0 {
-			line, ended = i+2, true
-		}
-	}
-	d.inside = !ended
-	return p[d.decodeAs(wide, p[:line], ended || end):]
-}
-
-// narrow appends the rest of a line of bytes, and returns what follows it, or a part
-// of a character.
-func (d *Decoder) narrow(p []byte, end bool) []byte {
-	line, after := cutLine(p)
-	cut := len(line) // where a character is not whole
-	if len(after) == 0 && !end {
-		cut -= unfinished(line)
-	}
-	d.other = d.other || d.encoding != nil && !utf8.Valid(line[:cut])
-	if !d.other {
-		d.text = append(d.text, line[:cut]...)
-	} else {
-		cut = d.decodeAs(d.encoding, line, end || line[len(line)-1] == '\n')
-	}
-	if cut > 0 {
-		d.inside = line[cut-1] != '\n'
-		d.other = d.other && d.inside
-	}
-	return p[cut:]
-}
-
 // unfinished returns the length of the part of a character at the end of p.
 func unfinished(p []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(p); n++ {
-		if c := p[len(p)-n]; utf8.RuneStart(c) {
-			if !utf8.FullRune(p[len(p)-n:]) {
-				return n
-			}
-			break
+		if c := p[len(p)-n:]; utf8.RuneStart(c[0]) && !utf8.FullRune(c) {
+			return n
 		}
 	}
 	return 0
-}
-
-// decodeAs appends a line, and returns how many of its bytes that are.
-func (d *Decoder) decodeAs(e encoding.Encoding, line []byte, whole bool) int {
-	decoder := e.NewDecoder()
-	taken := 0
-	for {
-		d.text = slices.Grow(d.text, 4*utf8.UTFMax)
-		room := d.text[len(d.text):cap(d.text)]
-		made, n, err := decoder.Transform(room, line[taken:], whole)
-		d.text = d.text[:len(d.text)+made]
-		taken += n
-		if err != transform.ErrShortDst { //nolint:errorlint // transform returns it as it is
-			return taken
-		}
-	}
 }
