@@ -34,7 +34,7 @@ func stdio(flags *flag.FlagSet, args []string) (err error) {
 	k, err := at.open(ctx, warnings(), rules, false)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported) && !rules.asked():
-		return service.Run(ctx, "", prochttp.HandlerOptions{Insecure: true, Logger: warnings()}, withFiles(nil, open, prochttp.ServeStdio))
+		return service.Run(ctx, prochttp.HandlerOptions{Insecure: true, Logger: warnings()}, withFiles(nil, open, prochttp.ServeStdio))
 	case err != nil:
 		return err
 	}

@@ -306,7 +306,7 @@ var arrows = []arrow{
 		dir:     "internal/service",
 		module:  []string{"procmgr", "procmgr/proclocal", "procmgr/prochttp"},
 		outside: []string{xerrors},
-		why:     "the daemons of toolprocd and of the examples listen and end alike, and differ in their flags",
+		why:     "toolprocd listens and ends alike on a port, a socket and stdin, and a client reads the token as it does",
 	},
 	{
 		dir: "internal/readme",

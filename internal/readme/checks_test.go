@@ -47,7 +47,7 @@ var checks = []struct {
 	{"docs/output.md", "=== RUN", longOutput},
 	{"docs/output.md", "of these, by line", highlights},
 	{"docs/protocol.md", "HTTP/1.1", exchange},
-	{"docs/remote.md", "examples/remote keys", serving},
+	{"docs/remote.md", "examples/keys -dir", serving},
 	{"docs/remote.md", "upstream toolproc", nginx},
 	{"docs/remote.md", "$ toolprocd ps", person},
 	{"docs/view.md", "curl", func(t *testing.T, _ block) { elsewhere(t, "contrib/procview/view_test.go", "view.md") }},
@@ -247,7 +247,7 @@ func start(t *testing.T, dir, command, until string) (printed string, stop func(
 // certificate is for this machine too.
 func makeKeys(t *testing.T) (dir string) {
 	t.Helper()
-	command := regexp.MustCompile(`(?m)^\$ (go run \./examples/remote keys -dir )(keys) (.*)$`).FindStringSubmatch(read(t, "docs/remote.md"))
+	command := regexp.MustCompile(`(?m)^\$ (go run \./examples/keys -dir )(keys) (.*)$`).FindStringSubmatch(read(t, "docs/remote.md"))
 	require.NotNil(t, command)
 	dir = t.TempDir()
 	shell(t, ".", command[1]+"'"+dir+"/keys' "+command[3]+",127.0.0.1")

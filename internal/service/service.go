@@ -1,5 +1,5 @@
-// Package service has what the daemons of the examples do alike: they run commands
-// for clients on a port or a socket until they are told to end.
+// Package service has what toolprocd's ways to serve do alike: they run commands for
+// clients on a port or a socket until they are told to end.
 package service
 
 import (
@@ -27,10 +27,9 @@ import (
 type Server func(ctx context.Context, handler http.Handler) error
 
 // Run runs commands for the clients of a server until the server ends. No process that
-// it has started outlives it. Commands run in dir, or in the current directory if dir
-// is "". The end of ctx is no error.
-func Run(ctx context.Context, dir string, opts prochttp.HandlerOptions, serve Server) (err error) {
-	local, err := proclocal.New(&proclocal.Options{WorkDir: dir, Logger: opts.Logger})
+// it has started outlives it. The end of ctx is no error.
+func Run(ctx context.Context, opts prochttp.HandlerOptions, serve Server) (err error) {
+	local, err := proclocal.New(&proclocal.Options{Logger: opts.Logger})
 	if err != nil {
 		return err
 	}

@@ -39,12 +39,12 @@ type Script []Scene
 // Next returns the answer to a conversation with these results. Like a real model,
 // the script keeps nothing between two answers: it reads all results again.
 func (s Script) Next(results []string) (Scene, error) {
-	known := make(Memory)
+	known := make(memory)
 	for _, scene := range s {
 		if len(results) == 0 {
-			next := Scene{Says: known.Fill(scene.Says)}
+			next := Scene{Says: known.fill(scene.Says)}
 			for _, call := range scene.Calls {
-				call.Arguments = known.Fill(call.Arguments)
+				call.Arguments = known.fill(call.Arguments)
 				next.Calls = append(next.Calls, call)
 			}
 			return next, nil
@@ -53,7 +53,7 @@ func (s Script) Next(results []string) (Scene, error) {
 			if len(results) == 0 {
 				return Scene{}, xerrors.Errorf("a call of %s has no result", call.Tool)
 			}
-			if err := known.Read(call, results[0]); err != nil {
+			if err := known.read(call, results[0]); err != nil {
 				return Scene{}, err
 			}
 			results = results[1:]
@@ -62,12 +62,12 @@ func (s Script) Next(results []string) (Scene, error) {
 	return Scene{}, errors.New("the script is over, and the model is asked for more")
 }
 
-// A Memory has what results have said, by the names of groups.
-type Memory map[string]string
+// A memory has what results have said, by the names of groups.
+type memory map[string]string
 
-// Read checks the result of a call, and remembers its groups.
-func (m Memory) Read(call Call, result string) error {
-	want, err := regexp.Compile("(?s)" + m.Fill(call.Want))
+// read checks the result of a call, and remembers its groups.
+func (m memory) read(call Call, result string) error {
+	want, err := regexp.Compile("(?s)" + m.fill(call.Want))
 	if err != nil {
 		return err
 	}
@@ -83,8 +83,8 @@ func (m Memory) Read(call Call, result string) error {
 	return nil
 }
 
-// Fill puts what is remembered into a text.
-func (m Memory) Fill(text string) string {
+// fill puts what is remembered into a text.
+func (m memory) fill(text string) string {
 	for name, value := range m {
 		text = strings.ReplaceAll(text, "{"+name+"}", value)
 	}

@@ -1,3 +1,15 @@
+// Command keys makes a token, and a certificate for a server that only its own clients know:
+//
+//	keys -dir keys -hosts build.example
+//	toolprocd serve -listen :8443 -token-file keys/token -tls-cert keys/cert.pem -tls-key keys/key.pem
+//	anywhere -url https://build.example:8443 -keys keys
+//
+// The certificate signs itself: a client that trusts it trusts this server and no other.
+// The token is in a file, because everybody on a machine can read the arguments of a
+// program. [docs/security.md] says what the token protects from, and what it does not
+// protect from.
+//
+// [docs/security.md]: https://github.com/toolproc/toolproc/blob/main/docs/security.md
 package main
 
 import (
@@ -7,7 +19,9 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"flag"
+	"fmt"
 	"math/big"
 	"net"
 	"os"
@@ -16,15 +30,13 @@ import (
 	"time"
 )
 
-// keys makes these files.
-const (
-	tokenName = "token"
-	certName  = "cert.pem"
-	keyName   = "key.pem"
-)
+func main() {
+	if err := keys(os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "keys:", err)
+		os.Exit(1)
+	}
+}
 
-// keys makes a token, and a certificate that signs itself: a client that trusts
-// this certificate trusts this server and no other.
 func keys(args []string) error {
 	flags := flag.NewFlagSet("keys", flag.ContinueOnError)
 	dir := flags.String("dir", "keys", "`directory` to write token, cert.pem and key.pem to")
@@ -50,7 +62,7 @@ func writeKeys(dir string, hosts []string) error {
 	now := time.Now()
 	template := &x509.Certificate{
 		SerialNumber: serial,
-		Subject:      pkix.Name{CommonName: "toolproc remote"},
+		Subject:      pkix.Name{CommonName: "toolproc"},
 		NotBefore:    now.Add(-time.Hour), // clocks differ
 		NotAfter:     now.AddDate(0, 3, 0),
 		KeyUsage:     x509.KeyUsageDigitalSignature,
@@ -72,9 +84,9 @@ func writeKeys(dir string, hosts []string) error {
 		return err
 	}
 	for name, content := range map[string][]byte{
-		tokenName: []byte(rand.Text() + "\n"), // at least 128 random bits
-		certName:  pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}),
-		keyName:   pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}),
+		"token":    []byte(rand.Text() + "\n"), // at least 128 random bits
+		"cert.pem": pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}),
+		"key.pem":  pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}),
 	} {
 		if err := writeNew(filepath.Join(dir, name), content); err != nil {
 			return err
