@@ -63,6 +63,12 @@ func TestRedactTools(t *testing.T) {
 		"JSON of PHP":    "node -p 'JSON.stringify(" + read + ").replaceAll(\"/\", \"\\\\/\").replaceAll(\"+\", \"\\\\u002b\")'",
 		"a trace":        "bash -c 'v=$(cat quoted); set -x; : \"$v\"; declare -p v; printf \"%q\\n\" \"$v\"' 2>&1",
 		"YAML":           "base64 -w 16 quoted | sed 's/^/    /'",
+		"hex in lines":   "od -An -v -tx1 .env | tr -d ' ' | sed 's/^/    /'",
+		"jq tojson":      "jq -Rrs '{k: ({k: .} | tojson)} | tojson' quoted",
+		"jq @sh":         "jq -Rrs @sh quoted",
+		"a form of Node": "node -p 'new URLSearchParams({k: " + read + "}).toString() + require(\"util\").inspect({k: " + read + "})'",
+		"dash":           "dash -c 'v=$(cat quoted); set -x; : \"$v\"; export v; export -p' 2>&1",
+		"JSON of .NET":   "python3 -c 'import json, re; print(re.sub(r\"[^\\w {}:]\", lambda m: \"\\\\u%04X\" % ord(m[0]), open(\"quoted\").read()))'",
 		"grep's colours": "grep --color=always -E 'ghp_16C7|word' .env",
 		"a shell":        "set -x; . ./.env; : $GITHUB_TOKEN $DATABASE_URL",
 	} {

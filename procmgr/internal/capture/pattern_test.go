@@ -58,6 +58,10 @@ func TestPatterns(t *testing.T) {
 		{"possessive", `a++`, "RE2 has no possessive repetition"},
 		{"a shell's star", `*.log`, `.* is any text`},
 		{"a bracket", `[error`, "escape special characters with a backslash"},
+		{"a bracket and a line end", "(\nexit code 0", `the pattern "(\nexit code 0"`},
+		{"too long", strings.Repeat("x", 257), "the pattern has 257 bytes, at most 256 are allowed"},
+		{"too many instructions", "(abc){400}", "at most 1000 are allowed; use smaller repetitions"},
+		{"too large a repeat", "a{1001}", "the pattern"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := capture.NewMatcher(tt.pattern)
@@ -67,6 +71,7 @@ func TestPatterns(t *testing.T) {
 			}
 			require.ErrorIs(t, err, sentinel.ErrInvalid)
 			require.ErrorContains(t, err, tt.advice)
+			require.NotContains(t, err.Error(), "\n", "it would begin a line of a header")
 		})
 	}
 }
