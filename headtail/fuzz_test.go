@@ -118,37 +118,6 @@ func checkBuffer(t *testing.T, stream, splits []byte, head, tail int, from int64
 	check(stream, true, from)
 }
 
-func FuzzPages(f *testing.F) {
-	f.Add([]byte("a€😀b\xffc€\xe2\x82"), []byte{1, 1, 1, 1, 1}, uint8(2))
-	f.Fuzz(func(t *testing.T, stream, splits []byte, head uint8) {
-		b := headtail.New(int(head), len(stream))
-		var raw, text strings.Builder
-		page := func() {
-			s := b.Snapshot(int64(raw.Len()))
-			require.Zero(t, s.Gap)
-			require.Empty(t, s.Tail)
-			raw.Write(s.Head)
-			require.EqualValues(t, raw.Len(), s.Total)
-			part, cut := s.Text(headtail.Limits{Bytes: -1})
-			require.Nil(t, cut)
-			text.WriteString(part)
-		}
-		rest := stream
-		for _, n := range splits {
-			n := min(int(n), len(rest))
-			write(t, b, string(rest[:n]))
-			rest = rest[n:]
-			page()
-		}
-		write(t, b, string(rest))
-		page()
-		require.NoError(t, b.Close())
-		page()
-		require.Equal(t, string(stream), raw.String())
-		require.Equal(t, sanitized(stream), text.String())
-	})
-}
-
 var (
 	anyMarker = regexp.MustCompile(`\n\n\.\.\. \[omitted (\d+) bytes\] \.\.\.\n\n| \.\.\. \[omitted (\d+) bytes\] \.\.\. `)
 	repeats   = []int{1, 2, 10, 100}

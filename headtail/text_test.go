@@ -1,7 +1,6 @@
 package headtail_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -191,15 +190,6 @@ func TestLastLineSurvivesTheDefaults(t *testing.T) {
 	require.Equal(t, b.Total(), cut.OriginalBytes)
 }
 
-func TestOriginalBytesAreFromOn(t *testing.T) {
-	b := headtail.New(10, 10)
-	write(t, b, strings.Repeat("x", 100))
-	text, cut := b.Snapshot(40).Text(headtail.Limits{})
-	require.Equal(t, gapMark(50)+"xxxxxxxxxx", text)
-	require.Equal(t, &headtail.Truncation{OriginalBytes: 60, RetainedBytes: 10, OmittedBytes: 50, Strategy: "head_tail",
-		Cuts: []headtail.Cut{{From: 40, To: 90, Len: len(gapMark(50))}}}, cut)
-}
-
 func TestTextLeavesTheSnapshotAlone(t *testing.T) {
 	s := gapped("ab\xff\n"+strings.Repeat("x", 500), 10, strings.Repeat("y", 500)+"\xff\n")
 	want := gapped(string(s.Head), 10, string(s.Tail))
@@ -207,28 +197,6 @@ func TestTextLeavesTheSnapshotAlone(t *testing.T) {
 	again, _ := s.Text(headtail.Limits{Bytes: 100, Line: 64})
 	require.Equal(t, first, again)
 	require.Equal(t, want, s)
-}
-
-func TestTruncationAsJSON(t *testing.T) {
-	tests := []struct {
-		name string
-		cut  headtail.Truncation
-		want string
-	}{
-		{"lines", headtail.Truncation{OriginalBytes: 3, RetainedBytes: 1, OmittedBytes: 2, TruncatedLines: 1, Strategy: "head_tail"},
-			`{"original_bytes":3,"retained_bytes":1,"omitted_bytes":2,"truncated_lines":1,"strategy":"head_tail"}`},
-		{"cuts", headtail.Truncation{OriginalBytes: 3, RetainedBytes: 1, OmittedBytes: 2, Strategy: "head_tail", Cuts: []headtail.Cut{{From: 1, To: 3, At: 1, Len: 9, Line: true}}},
-			`{"original_bytes":3,"retained_bytes":1,"omitted_bytes":2,"strategy":"head_tail","cuts":[{"from":1,"to":3,"at":1,"len":9,"line":true}]}`},
-		{"no lines", headtail.Truncation{OriginalBytes: 3, RetainedBytes: 1, OmittedBytes: 2, Strategy: "head_tail"},
-			`{"original_bytes":3,"retained_bytes":1,"omitted_bytes":2,"strategy":"head_tail"}`},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			got, err := json.Marshal(tt.cut)
-			require.NoError(t, err)
-			require.Equal(t, tt.want, string(got))
-		})
-	}
 }
 
 func TestTextAllocations(t *testing.T) {

@@ -105,16 +105,9 @@ func TestInstall(t *testing.T) {
 			require.NotContains(t, graph, other)
 		}
 	})
-	for _, name := range []string{"filetool", "procotel", "procview", "sandbox", "shellfacts", "shellfacts/policy"} {
+	for _, name := range []string{"filetool", "procnats", "procotel", "procview", "sandbox", "shellfacts", "shellfacts/policy"} {
 		t.Run(name, func(t *testing.T) { resolves(t, "contrib/"+name) })
 	}
-	t.Run("procnats", func(t *testing.T) {
-		resolves(t, "contrib/procnats")
-		// What is in its graph of modules is in go.sum: see bash .ci/run modules.
-		required := readFile(t, "contrib/procnats/go.mod") + readFile(t, "contrib/procnats/go.sum")
-		require.Contains(t, required, "github.com/nats-io/nats.go ")
-		require.NotContains(t, required, "nats-server", "no user of procnats gets a server")
-	})
 	var programs []string
 	for _, pattern := range []string{"examples/*/main.go", "contrib/*/main.go", "contrib/*/*/main.go", "cmd/*/main.go"} {
 		found, err := filepath.Glob(filepath.FromSlash(pattern))

@@ -17,43 +17,6 @@ func matcher(t testing.TB, pattern string) *capture.Matcher {
 	return m
 }
 
-func TestUntil(t *testing.T) {
-	tests := []struct {
-		name, says, until string
-		from              int64
-		want              bool
-	}{
-		{"already there", "listening on 80\n", "listening", 6, true},
-		{"anchors are a line's", "a\nlistening\nb\n", "^listening$", 0, true},
-		{"no match over lines", "listen\ning\n", "listening", 0, false},
-		{"the unfinished line", "password: ", "password: $", 0, true},
-		{"before From", "", "ready", 6, false},
-		{"From in mid-line", "", "^ady$", 2, true},
-		{"carriage return at the line's end", "done\r\n", "done$", 0, true},
-		{"an empty line", "\n", "^$", 6, true},
-		{"any new output", "\n", ".", 6, true},
-		{"no new output", "", ".", 6, false},
-		{"the first 4 KiB of a line", strings.Repeat("x", 4093) + "yes", "yes", 6, true},
-		{"and no more", strings.Repeat("x", 4094) + "yes", "yes", 6, false},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			s := newStream(capture.Options{Head: 1 << 20})
-			s.Add([]byte("ready\n"))
-			m := matcher(t, tt.until)
-			require.NoError(t, s.Watch(t.Context(), m, tt.from))
-			s.Add([]byte(tt.says))
-			require.Equal(t, tt.want, matched(m), "watched before it is said")
-			require.Equal(t, tt.want, s.Read(tt.from, noLimit, m).Matched)
-
-			m = matcher(t, tt.until)
-			require.NoError(t, s.Watch(t.Context(), m, tt.from))
-			require.Equal(t, tt.want, matched(m), "and after")
-			require.Equal(t, tt.want, s.Read(tt.from, noLimit, m).Matched)
-		})
-	}
-}
-
 // What a stream shows at a mark is no match. The same prompt behind more text is
 // one.
 func TestWatchAfter(t *testing.T) {
