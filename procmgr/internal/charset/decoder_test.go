@@ -102,6 +102,24 @@ func TestDecodeTakesNoCopy(t *testing.T) { //nolint:paralleltest // it counts al
 	require.Zero(t, testing.AllocsPerRun(100, func() { d.Write(p) }))
 }
 
+// A line that does not end is held back up to a limit.
+func TestDecodeOfAnEndlessLine(t *testing.T) {
+	t.Parallel()
+	for _, printed := range []string{"\x94", wide(t, "ö")} {
+		line := wide(t, "ab")[:4*(len(printed)-1)] + strings.Repeat(printed, 200<<10)
+		d := charset.New(charset.CodePage(850))
+		var text strings.Builder
+		for len(line) > 0 {
+			n := min(len(line), 1<<10+1)
+			text.Write(d.Write([]byte(line[:n])))
+			line = line[n:]
+		}
+		require.Greater(t, text.Len(), 100<<10)
+		text.Write(d.End())
+		require.Equal(t, strings.Repeat("ö", 200<<10), strings.TrimPrefix(text.String(), "ab"))
+	}
+}
+
 // Streams of lines in three encodings, cut at random places at line ends and within
 // UTF-16, come out as the text that was encoded.
 func TestDecodeOfRandomStreams(t *testing.T) {
