@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strconv"
 	"time"
-	"unicode/utf8"
 
 	"golang.org/x/xerrors"
 
@@ -79,19 +78,14 @@ type line struct {
 
 func (l line) key() idKey { return idKey{l.Chat, l.ID} }
 
-// encode returns lines as they are appended.
-func encode(lines ...line) (text []byte, err error) {
+// encode returns lines as they are appended. Their IDs were checked, so JSON keeps them as
+// they are.
+func encode(lines ...line) (text []byte) {
 	for _, l := range lines {
-		if !utf8.ValidString(l.Chat) || !utf8.ValidString(l.ID) { // JSON would make two such keys alike
-			return nil, xerrors.Errorf("the ID %.80q is not UTF-8: %w", l.Chat+" "+l.ID, procmgr.ErrInvalid)
-		}
-		data, err := json.Marshal(l)
-		if err != nil {
-			return nil, err
-		}
+		data, _ := json.Marshal(l) // it has only strings and numbers
 		text = fmt.Appendf(text, "\n%08x %s\n", crc32.ChecksumIEEE(data), data)
 	}
-	return text, nil
+	return text
 }
 
 // decode reads a line without its newlines.
@@ -421,10 +415,6 @@ func (f *idFile) join() error {
 func (f *idFile) make(place func(from, to string) error, whole time.Time) (*os.File, error) {
 	lines, since := newTable().missing(&f.table)
 	first := line{Kind: lineFile, Instance: cmp.Or(f.instance, owndir.Name()), At: max(since, whole.UnixMilli())}
-	text, err := encode(append([]line{first}, lines...)...)
-	if err != nil {
-		return nil, err
-	}
 	if err := makeDir(filepath.Dir(f.path)); err != nil {
 		return nil, err
 	}
@@ -434,7 +424,7 @@ func (f *idFile) make(place func(from, to string) error, whole time.Time) (*os.F
 		return nil, err
 	}
 	defer func() { _ = os.Remove(temp) }() // it may have been renamed
-	if _, err = next.Write(text); err == nil {
+	if _, err = next.Write(encode(append([]line{first}, lines...)...)); err == nil {
 		err = lockShared(next)
 	}
 	if err == nil {
@@ -449,11 +439,7 @@ func (f *idFile) make(place func(from, to string) error, whole time.Time) (*os.F
 
 // append appends lines, and reads to the end of the file.
 func (f *idFile) append(lines ...line) error {
-	text, err := encode(lines...)
-	if err != nil {
-		return err
-	}
-	if _, err := f.file.Write(text); err != nil {
+	if _, err := f.file.Write(encode(lines...)); err != nil {
 		return xerrors.Errorf("%s cannot be written: %w", nameIDs, err)
 	}
 	return f.read()

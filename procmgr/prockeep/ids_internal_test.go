@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -111,6 +112,7 @@ func FuzzIDs(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, "chat\n 1", []byte{3, 0, 200})
 	f.Add([]byte{1, 1, 11, 21, 31, 5, 1}, "\x00\xff", []byte{})
 	f.Fuzz(func(t *testing.T, script []byte, chat string, cuts []byte) {
+		chat = strings.ToValidUTF8(chat, "") // as every chat of a keeper
 		w := openIDs(t, t.TempDir())
 		want := newTable()
 		want.instance, want.whole = w.table.instance, w.table.whole
@@ -130,13 +132,9 @@ func FuzzIDs(f *testing.F) {
 			case 7:
 				l = line{Kind: lineGone, Keeper: l.Keeper}
 			}
-			data, err := encode(l)
-			if err != nil {
-				require.ErrorIs(t, err, procmgr.ErrInvalid)
-				continue
-			}
+			data := encode(l)
 			if i < len(cuts) && int(cuts[i]) < len(data)-1 {
-				_, err = w.file.Write(data[:cuts[i]])
+				_, err := w.file.Write(data[:cuts[i]])
 				require.NoError(t, err)
 				require.NoError(t, w.read())
 				continue
