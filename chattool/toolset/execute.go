@@ -9,7 +9,6 @@ import (
 	"github.com/toolproc/toolproc/chattool/arguments"
 	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
-	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -20,7 +19,7 @@ import (
 const backgroundWait = 200 * time.Millisecond
 
 // execute runs a command.
-func (k *kit) execute(ctx context.Context, c Call, t *notices.Turn) report {
+func (k *kit) execute(ctx context.Context, c Call, t *turn) report {
 	args := executeArgs{Timeout: arguments.Duration(k.opts.DefaultTimeout)}
 	m, res, ok := k.begin(ctx, t, c, &args, "nothing was started")
 	if !ok {
@@ -30,7 +29,7 @@ func (k *kit) execute(ctx context.Context, c Call, t *notices.Turn) report {
 		return refuse(`%s: the argument "command" is empty`, k.names.execute)
 	}
 	budget, cut := k.page.allow(int(args.MaxOutput))
-	t.Command = string(args.Command)
+	t.command = string(args.Command)
 
 	run := run{kit: k, call: c, turn: t, m: m, req: procmgr.StartRequest{
 		Command:    string(args.Command),
@@ -75,7 +74,7 @@ func (k *kit) execute(ctx context.Context, c Call, t *notices.Turn) report {
 			return res
 		}
 	}
-	t.Started = run.req.ID
+	t.started = run.req.ID
 	rep := run.start(ctx)
 	rep.Budget, rep.whole = budget, args.MaxOutput != 0
 	rep.Add(cut)
@@ -86,7 +85,7 @@ func (k *kit) execute(ctx context.Context, c Call, t *notices.Turn) report {
 type run struct {
 	kit       *kit
 	call      Call
-	turn      *notices.Turn
+	turn      *turn
 	m         procmgr.Manager
 	req       procmgr.StartRequest
 	chosen    bool   // the host has chosen req.ID
@@ -223,7 +222,7 @@ func (r *run) tellSame(ctx context.Context, rep *report, out procmgr.Output) {
 		return
 	}
 	aside(ctx, func(ctx context.Context) {
-		if same := notices.Same(ctx, r.m, out.Process); same != "" {
+		if same := sameCommand(ctx, r.m, out.Process); same != "" {
 			rep.Add("The same command already runs in this directory, as process %s. If one is enough, end the other with %s.", wording.Odd(same), r.kit.names.signal)
 		}
 	})

@@ -12,7 +12,6 @@ import (
 	"github.com/toolproc/toolproc/chattool/arguments"
 	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
-	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -21,7 +20,7 @@ import (
 const inputQuiet = 300 * time.Millisecond
 
 // input writes to the stdin of a process.
-func (k *kit) input(ctx context.Context, c Call, turn *notices.Turn) report {
+func (k *kit) input(ctx context.Context, c Call, turn *turn) report {
 	args := inputArgs{WaitTimeout: arguments.Duration(k.opts.DefaultTimeout)}
 	m, res, ok := k.begin(ctx, turn, c, &args, "nothing was written")
 	if !ok {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/toolproc/toolproc/chattool/arguments"
 	"github.com/toolproc/toolproc/chattool/internal/wording"
-	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -26,7 +25,7 @@ const (
 )
 
 // list lists the processes: first all living ones, then the ended ones.
-func (k *kit) list(ctx context.Context, c Call, t *notices.Turn) report {
+func (k *kit) list(ctx context.Context, c Call, t *turn) report {
 	var args listArgs
 	m, res, ok := k.begin(ctx, t, c, &args, "")
 	if !ok {

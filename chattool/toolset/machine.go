@@ -14,14 +14,13 @@ import (
 
 	"github.com/toolproc/toolproc/chattool/arguments"
 	"github.com/toolproc/toolproc/chattool/internal/wording"
-	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
 // begin reads the arguments of a call, and finds its manager. If ok is false, the report
 // says why the call can do nothing. undone says what was not done if ctx has ended, or is
 // "" if the call goes on then.
-func (k *kit) begin(ctx context.Context, t *notices.Turn, c Call, args any, undone string) (m procmgr.Manager, res report, ok bool) {
+func (k *kit) begin(ctx context.Context, t *turn, c Call, args any, undone string) (m procmgr.Manager, res report, ok bool) {
 	var without []string
 	if !k.opts.Input {
 		without = []string{"stdin", "screen"}
@@ -35,7 +34,7 @@ func (k *kit) begin(ctx context.Context, t *notices.Turn, c Call, args any, undo
 	if m, res, ok = k.manager(ctx); !ok {
 		res = k.replayed(ctx, c, res)
 	}
-	t.Manager = m
+	t.manager = m
 	return m, res, ok
 }
 
@@ -140,7 +139,7 @@ func (ms *machines) describe(ctx context.Context, m procmgr.Manager) procmgr.Des
 	ms.mu.Lock()
 	last, first := ms.last, ms.told.Shell == "" && ms.told.Sandbox == nil
 	ms.mu.Unlock()
-	if notices.SameManager(last.of, m) {
+	if sameManager(last.of, m) {
 		return last.Description
 	}
 	ctx, cancel := context.WithTimeout(ctx, describeLimit)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
-	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -48,7 +47,7 @@ const (
 // A memory remembers what results have shown to each conversation.
 type memory struct {
 	mu    sync.Mutex // guards chats and all that is in them
-	chats map[notices.Conversation]*chat
+	chats map[conversation]*chat
 }
 
 // A chat is what is remembered of one conversation.
@@ -87,11 +86,11 @@ type lastRead struct {
 // of locks the memory, and returns what it has of the conversation of a process. The
 // caller unlocks it.
 func (k *memory) of(m procmgr.Manager, p procmgr.Process) (c *chat, unlock func()) {
-	who := notices.ConversationOf(m, p.ChatID)
+	who := conversationOf(m, p.ChatID)
 	k.mu.Lock()
 	if c = k.chats[who]; c == nil {
 		if k.chats == nil || len(k.chats) >= maxChats {
-			k.chats = make(map[notices.Conversation]*chat)
+			k.chats = make(map[conversation]*chat)
 		}
 		c = new(chat)
 		k.chats[who] = c
@@ -408,7 +407,7 @@ func (s *silence) tell(r *report, out procmgr.Output) {
 	if s.kit.opts.MaxTimeout != noLimit {
 		hint += " up to " + wording.Duration(s.kit.opts.MaxTimeout)
 	}
-	if s.kit.ledger.Watches(notices.ConversationOf(s.m, p.ChatID), p.ID) {
+	if s.kit.ledger.watches(conversationOf(s.m, p.ChatID), p.ID) {
 		hint += "; with notify_on of " + s.kit.names.execute + " you are told without asking"
 	}
 	r.Notes = append([]string{hint}, r.Notes...)

@@ -6,24 +6,23 @@ import (
 
 	"golang.org/x/xerrors"
 
-	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
 // tellNotices enters into the ledger what a result shows, and puts into the result
 // what has become of other processes.
-func (k *kit) tellNotices(ctx context.Context, t *notices.Turn, r *report) {
-	shown := notices.View{Listed: r.Processes, Out: r.Out, ProcessID: r.ProcessID}
-	k.ledger.Note(ctx, t, shown)
+func (k *kit) tellNotices(ctx context.Context, t *turn, r *report) {
+	shown := view{listed: r.Processes, out: r.Out, processID: r.ProcessID}
+	k.ledger.note(ctx, t, shown)
 	if !k.opts.NoticesInInbox {
-		r.Meanwhile = k.ledger.Meanwhile(ctx, t, shown)
+		r.Meanwhile = k.ledger.meanwhile(ctx, t, shown)
 	}
 }
 
 // promise says in the result of a start when the model will be told of the
 // process. It is "" if the model will not be told.
-func (k *kit) promise(ctx context.Context, t *notices.Turn, p procmgr.Process, notifyOn string) string {
-	if p.State == "" || !k.ledger.Watch(ctx, t, p.ChatID) {
+func (k *kit) promise(ctx context.Context, t *turn, p procmgr.Process, notifyOn string) string {
+	if p.State == "" || !k.ledger.watch(ctx, t, p.ChatID) {
 		return ""
 	}
 	when := "; you will be told when it ends"
@@ -45,7 +44,7 @@ func (r *run) watch(ctx context.Context) (rep report, ok bool) {
 	if err := checkPattern("notify_on", r.req.Notify); err != nil {
 		return refuse("%s: %s", r.kit.names.execute, words(err)), false
 	}
-	err := r.kit.ledger.WatchFrom(ctx, r.turn)
+	err := r.kit.ledger.watchFrom(ctx, r.turn)
 	switch {
 	case err == nil:
 		return report{}, true
@@ -75,7 +74,7 @@ func (r *run) watch(ctx context.Context) (rep report, ok bool) {
 //
 // Without Options.NoticesInInbox it is always empty.
 type Inbox struct {
-	inbox *notices.Inbox // nil if it is always empty
+	inbox *inbox // nil if it is always empty
 }
 
 // Notices are what [Inbox.Pending] returns.
@@ -107,7 +106,7 @@ func (s *Set) Inbox(ctx context.Context, cursor string) *Inbox {
 	if !s.opts.NoticesInInbox {
 		return &Inbox{}
 	}
-	return &Inbox{inbox: s.ledger.Inbox(ctx, cursor)}
+	return &Inbox{inbox: s.ledger.inbox(ctx, cursor)}
 }
 
 // Pending returns what no result has shown. It returns the same again until Ack, unless
@@ -118,7 +117,7 @@ func (b *Inbox) Pending(ctx context.Context) (Notices, error) {
 	if b.inbox == nil {
 		return Notices{}, nil
 	}
-	text, processes, err := b.inbox.Pending(ctx)
+	text, processes, err := b.inbox.pending(ctx)
 	if err != nil {
 		return Notices{}, xerrors.Errorf("toolset: pending notices: %w", err)
 	}
@@ -133,7 +132,7 @@ func (b *Inbox) Ack(n Notices) (cursor string) {
 	if b.inbox == nil {
 		return ""
 	}
-	return b.inbox.Ack(n.Processes)
+	return b.inbox.ack(n.Processes)
 }
 
 // Wait returns when Pending would return something. Until then no tokens are
@@ -143,7 +142,7 @@ func (b *Inbox) Ack(n Notices) (cursor string) {
 func (b *Inbox) Wait(ctx context.Context) error {
 	err := errors.ErrUnsupported
 	if b.inbox != nil {
-		err = b.inbox.Wait(ctx)
+		err = b.inbox.wait(ctx)
 	}
 	if err != nil {
 		return xerrors.Errorf("toolset: wait for notices: %w", err)

@@ -13,13 +13,12 @@ import (
 	"github.com/toolproc/toolproc/chattool/arguments"
 	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
-	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
 // output reads the output of a process.
-func (k *kit) output(ctx context.Context, c Call, t *notices.Turn) report {
+func (k *kit) output(ctx context.Context, c Call, t *turn) report {
 	args := outputArgs{WaitTimeout: arguments.Duration(k.opts.DefaultTimeout)}
 	m, res, ok := k.begin(ctx, t, c, &args, "")
 	if !ok {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
-	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -382,7 +381,7 @@ func (k *kit) advise(ctx context.Context, rep *report, m procmgr.Manager, a advi
 	}
 	rep.Add(advice.Masked(a.Output))
 	aside(ctx, func(ctx context.Context) {
-		if held := notices.PortHolder(ctx, m, a.Output.Process, a.Output.Text); held != "" {
+		if held := portHolder(ctx, m, a.Output.Process, a.Output.Text); held != "" {
 			rep.Add("%s.", strings.ToUpper(held[:1])+held[1:])
 		}
 	})

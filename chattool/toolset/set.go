@@ -14,7 +14,6 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/chattool/arguments"
-	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -31,7 +30,7 @@ type kit struct {
 	names    names
 	page     writer
 	machines machines
-	ledger   notices.Ledger
+	ledger   ledger
 	memory   memory
 	streams  streams
 	inFlight sync.Map // of *inFlight
@@ -43,7 +42,7 @@ type tool struct {
 	name, description string
 	args              any
 	parallel          bool
-	run               func(ctx context.Context, c Call, t *notices.Turn) report
+	run               func(ctx context.Context, c Call, t *turn) report
 }
 
 // New returns the tools, which run on the managers that the resolver returns.
@@ -66,7 +65,7 @@ func New(managers Resolver, opts *Options) (*Set, error) {
 	}
 	s.opts.Names = nil
 	s.streams.open, s.streams.end = context.WithCancel(context.Background())
-	s.ledger.Managers, s.ledger.SetID, s.ledger.OutputTool = s.resolve, procmgr.NewID(), s.names.output
+	s.ledger.managers, s.ledger.setID, s.ledger.outputTool = s.resolve, procmgr.NewID(), s.names.output
 	s.machines.shell = s.opts.Shell
 	s.page = writer{Format: s.opts.Format, Limit: s.opts.Limit, OutputTool: s.names.output}
 	// Only tools that read may run beside other calls. Two commands of one
@@ -140,7 +139,7 @@ func (s *Set) intercepted(ctx context.Context, c Call) (res Result) {
 	defer func() {
 		if p := recover(); p != nil {
 			once.Do(func() { // waits for it, or keeps it from being called
-				var t notices.Turn
+				var t turn
 				ours = s.finish(ctx, &t, s.panicked(p, ""))
 			})
 			res = ours
@@ -154,10 +153,10 @@ func (s *Set) intercepted(ctx context.Context, c Call) (res Result) {
 
 // carryOut carries out one call.
 func (s *Set) carryOut(ctx context.Context, c Call) (res Result) {
-	var t notices.Turn
+	var t turn
 	defer func() {
 		if p := recover(); p != nil {
-			res = s.finish(ctx, &t, s.panicked(p, t.Started))
+			res = s.finish(ctx, &t, s.panicked(p, t.started))
 		}
 		if s.opts.OnResult != nil {
 			guard(func() { s.opts.OnResult(ctx, c, res) })
@@ -182,9 +181,9 @@ func (s *Set) Forget(chatID string) { s.memory.forget(chatID) }
 
 // finish makes the result of a report: it adds what has become of other
 // processes, and writes all of it for the model.
-func (s *Set) finish(ctx context.Context, t *notices.Turn, r report) Result {
+func (s *Set) finish(ctx context.Context, t *turn, r report) Result {
 	s.tellNotices(ctx, t, &r)
-	if m := t.Manager; m != nil && r.Out != nil && r.Out.Process.ID != "" {
+	if m := t.manager; m != nil && r.Out != nil && r.Out.Process.ID != "" {
 		s.compareAgain(ctx, m, &r)
 		id := r.Out.Process.ID
 		ctx, cancel := fresh(ctx, snapshotLimit)
@@ -192,7 +191,7 @@ func (s *Set) finish(ctx context.Context, t *notices.Turn, r report) Result {
 		r.Read = func(req procmgr.OutputRequest) (procmgr.Output, error) { return m.Output(ctx, id, req) }
 	}
 	content := s.page.write(&r)
-	s.remember(t.Manager, &r)
+	s.remember(t.manager, &r)
 	return Result{Content: content, IsError: r.isError, Output: r.Out, Report: r.Report}
 }
 

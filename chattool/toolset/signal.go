@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 
-	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
 // signal sends a signal, and watches its effect for a moment.
-func (k *kit) signal(ctx context.Context, c Call, t *notices.Turn) report {
+func (k *kit) signal(ctx context.Context, c Call, t *turn) report {
 	var args signalArgs
 	m, res, ok := k.begin(ctx, t, c, &args, "no signal was sent")
 	if !ok {

@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/xerrors"
 
-	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -66,7 +65,7 @@ func (s *Set) Stop(ctx context.Context) ([]procmgr.Process, error) {
 	var chat string // "" for a host, also one that a guard hides
 	_, host := m.(procmgr.Host)
 	if !host {
-		who, _ := notices.ConversationIn(m, page.Processes)
+		who, _ := conversationIn(m, page.Processes)
 		chat = who.Chat
 	}
 	host = host || chat == "" && len(page.Processes) > 0
@@ -104,7 +103,7 @@ func (s *Set) Stop(ctx context.Context) ([]procmgr.Process, error) {
 		errs  = []error{listErr}
 	)
 	for id, c := range targets {
-		s.ledger.StoppedByUser(m, chat, id)
+		s.ledger.stoppedByUser(m, chat, id)
 		all.Go(func() {
 			if c != nil {
 				c.wait(ctx)
@@ -159,7 +158,7 @@ func (s *Set) end(ctx context.Context, m procmgr.Manager, id string) (procmgr.Pr
 // waits for a start that is under way, because only its process tells the chat. host says
 // that m is a host's own view, and chat is "" also if m has shown no process so far.
 func (s *Set) isOf(ctx context.Context, c *inFlight, m procmgr.Manager, host bool, chat string, own map[string]bool) bool {
-	if notices.SameManager(c.m, m) {
+	if sameManager(c.m, m) {
 		return true
 	}
 	if s.opts.ProcessID == nil || !c.starts && !own[c.id] {

@@ -258,14 +258,8 @@ var arrows = []arrow{
 		why:     "it makes a note from a command and its result; the toolset makes the calls and writes the results",
 	},
 	{
-		dir:     "chattool/toolset/internal/notices",
-		module:  []string{"chattool/internal/wording", "headtail", "procmgr"},
-		outside: []string{xerrors},
-		why:     "it remembers what a model has not been told, and does not know the tools",
-	},
-	{
 		dir:     "chattool/toolset",
-		module:  []string{"chattool/toolset/internal/script", "chattool/internal/wording", "chattool/toolset/internal/advice", "chattool/arguments", "chattool/toolset/internal/notices", "procmgr", "headtail"},
+		module:  []string{"chattool/toolset/internal/script", "chattool/internal/wording", "chattool/toolset/internal/advice", "chattool/arguments", "procmgr", "headtail"},
 		outside: []string{xerrors},
 		tests:   []string{"procmgr/proclocal", "internal/beside", "procmgr/prochttp", "internal/testenv", "procmgr/proctest"},
 		why:     "a custom loop does not need fantasy: a program that links it grows from 3 MB to 12 MB",

@@ -1,4 +1,4 @@
-package notices
+package toolset
 
 import (
 	"context"
@@ -23,9 +23,9 @@ func beside(ctx context.Context, m procmgr.Manager, p procmgr.Process) []procmgr
 	})
 }
 
-// Same returns the ID of a living process of the same chat with the same command and
+// sameCommand returns the ID of a living process of the same chat with the same command and
 // directory, or "".
-func Same(ctx context.Context, m procmgr.Manager, p procmgr.Process) (id string) {
+func sameCommand(ctx context.Context, m procmgr.Manager, p procmgr.Process) (id string) {
 	for _, other := range beside(ctx, m, p) {
 		if other.Command == p.Command && other.WorkDir == p.WorkDir {
 			return other.ID
@@ -39,10 +39,10 @@ var (
 	number       = regexp.MustCompile(`\b\d{2,5}\b`)
 )
 
-// PortHolder says which process of the same chat listens on the port that p could not
+// portHolder says which process of the same chat listens on the port that p could not
 // listen on: a number in its command, or in the line that says so. It is "" if there is
 // none.
-func PortHolder(ctx context.Context, m procmgr.Manager, p procmgr.Process, output string) string {
+func portHolder(ctx context.Context, m procmgr.Manager, p procmgr.Process, output string) string {
 	if p.State != procmgr.Exited || p.ExitCode != nil && *p.ExitCode == 0 || !addressInUse.MatchString(output) {
 		return ""
 	}

@@ -1,7 +1,4 @@
-// Package notices knows which processes a set of tools has left running, and what
-// the model has not been told of them: for the results of later calls, and for the
-// inbox of a host.
-package notices
+package toolset
 
 import (
 	"cmp"
@@ -34,27 +31,27 @@ const (
 	lastLineBytes = 4 << 10
 )
 
-// A Ledger holds what is not told yet: which processes has a Set left running
+// A ledger holds what is not told yet: which processes has a Set left running
 // in each conversation, and what has become of those? There is no queue of
 // messages. What a model is to be told is computed from the ledger when it is
 // needed, so a result that shows an end also takes it out of every message.
-type Ledger struct {
-	// Managers returns the manager of a conversation, or an error.
-	Managers func(context.Context) (procmgr.Manager, error)
-	// SetID tells the cursors of this ledger from the cursors of another one.
-	SetID string
-	// OutputTool is the name of the tool that reads the output of a process.
-	OutputTool string
+type ledger struct {
+	// managers returns the manager of a conversation, or an error.
+	managers func(context.Context) (procmgr.Manager, error)
+	// setID tells the cursors of this ledger from the cursors of another one.
+	setID string
+	// outputTool is the name of the tool that reads the output of a process.
+	outputTool string
 
 	mu    sync.Mutex // guards the fields below, and everything that they hold
-	books map[Conversation]*book
+	books map[conversation]*book
 	count int    // jobs in all books
 	order uint64 // of the last job
 	pages uint64 // of events that were read
 }
 
-// A Conversation is a chat. For a manager without chats, it is the manager.
-type Conversation struct {
+// A conversation is a chat. For a manager without chats, it is the manager.
+type conversation struct {
 	Chat    string
 	manager procmgr.Manager // nil if Chat is set: each call of a chat may have another manager
 }
@@ -70,52 +67,52 @@ type book struct {
 	page uint64
 }
 
-// A Turn is what one call finds out beside its own work.
-type Turn struct {
-	// Started is the ID that Start was called with, if it was. A panic must not
+// A turn is what one call finds out beside its own work.
+type turn struct {
+	// started is the ID that Start was called with, if it was. A panic must not
 	// lose the process.
-	Started string
-	Manager procmgr.Manager // nil until the resolver has returned one
-	Command string          // of execute
+	started string
+	manager procmgr.Manager // nil until the resolver has returned one
+	command string          // of execute
 
 	// since is a place in the events before the match of what is started, if it
 	// is to be told, or before the turn has ended. It is "" if it is not known.
 	// page is the last page that was read before.
 	since string
 	page  uint64
-	who   Conversation // of the call, if known is set
+	who   conversation // of the call, if known is set
 	known bool
 }
 
-// A View is what a result shows of processes: the listed processes, or one process and
+// A view is what a result shows of processes: the listed processes, or one process and
 // its output, or only the ID of a process that may live.
-type View struct {
-	Listed    []procmgr.Process
-	Out       *procmgr.Output
-	ProcessID string
+type view struct {
+	listed    []procmgr.Process
+	out       *procmgr.Output
+	processID string
 }
 
-// SameManager reports whether two Managers are known to be the same one. Some cannot be
+// sameManager reports whether two Managers are known to be the same one. Some cannot be
 // compared, not even with themselves.
-func SameManager(a, b procmgr.Manager) bool {
+func sameManager(a, b procmgr.Manager) bool {
 	return a != nil && reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
 }
 
-// ConversationOf returns the conversation to which a process belongs that a
+// conversationOf returns the conversation to which a process belongs that a
 // manager has shown.
-func ConversationOf(m procmgr.Manager, chat string) Conversation {
-	who := Conversation{Chat: chat}
-	if chat == "" && SameManager(m, m) {
+func conversationOf(m procmgr.Manager, chat string) conversation {
+	who := conversation{Chat: chat}
+	if chat == "" && sameManager(m, m) {
 		who.manager = m
 	}
 	return who
 }
 
-// ConversationIn returns the conversation that sees a list of processes. ok is
+// conversationIn returns the conversation that sees a list of processes. ok is
 // false if the list does not tell.
-func ConversationIn(m procmgr.Manager, processes []procmgr.Process) (who Conversation, ok bool) {
+func conversationIn(m procmgr.Manager, processes []procmgr.Process) (who conversation, ok bool) {
 	if len(processes) == 0 {
-		return Conversation{}, false
+		return conversation{}, false
 	}
 	chat := processes[0].ChatID
 	for _, p := range processes[1:] {
@@ -123,99 +120,99 @@ func ConversationIn(m procmgr.Manager, processes []procmgr.Process) (who Convers
 			chat = "" // a host sees every chat, and is a conversation of its own
 		}
 	}
-	return ConversationOf(m, chat), true
+	return conversationOf(m, chat), true
 }
 
 // of returns the conversation that was last seen by a manager.
-func (l *Ledger) of(m procmgr.Manager) (who Conversation, ok bool) {
+func (l *ledger) of(m procmgr.Manager) (who conversation, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for who, b := range l.books {
-		if SameManager(b.manager, m) {
+		if sameManager(b.manager, m) {
 			return who, true
 		}
 	}
-	return Conversation{}, false
+	return conversation{}, false
 }
 
-// conversation does the same as ConversationOf, for a manager that may be a
+// conversation does the same as conversationOf, for a manager that may be a
 // host: it sees the processes of every chat, and is a conversation of its own.
-func (l *Ledger) conversation(m procmgr.Manager, chat string) Conversation {
+func (l *ledger) conversation(m procmgr.Manager, chat string) conversation {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if own := ConversationOf(m, ""); chat != "" && own.manager != nil && l.books[own] != nil {
+	if own := conversationOf(m, ""); chat != "" && own.manager != nil && l.books[own] != nil {
 		return own
 	}
-	return ConversationOf(m, chat)
+	return conversationOf(m, chat)
 }
 
-// WatchFrom notes the place in the events from which on it is to be told what becomes
+// watchFrom notes the place in the events from which on it is to be told what becomes
 // of a process that the turn starts.
-func (l *Ledger) WatchFrom(ctx context.Context, t *Turn) error {
+func (l *ledger) watchFrom(ctx context.Context, t *turn) error {
 	l.mu.Lock()
 	t.page = l.pages
 	l.mu.Unlock()
-	page, err := events(ctx, t.Manager, procmgr.EventsRequest{Limit: -1})
+	page, err := events(ctx, t.manager, procmgr.EventsRequest{Limit: -1})
 	t.since = page.Next
 	return err
 }
 
-// Watch reports whether it can be told what becomes of a process that the turn leaves
+// watch reports whether it can be told what becomes of a process that the turn leaves
 // running: its manager has events.
-func (l *Ledger) Watch(ctx context.Context, t *Turn, chat string) bool {
+func (l *ledger) watch(ctx context.Context, t *turn, chat string) bool {
 	l.mu.Lock()
-	b := l.books[ConversationOf(t.Manager, chat)]
+	b := l.books[conversationOf(t.manager, chat)]
 	l.mu.Unlock()
 	if t.since != "" || b != nil {
 		return true
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookLimit)
 	defer cancel()
-	return !errors.Is(l.WatchFrom(ctx, t), errors.ErrUnsupported)
+	return !errors.Is(l.watchFrom(ctx, t), errors.ErrUnsupported)
 }
 
-// Watches reports whether the model will be told what becomes of a process.
-func (l *Ledger) Watches(who Conversation, id string) bool {
+// watches reports whether the model will be told what becomes of a process.
+func (l *ledger) watches(who conversation, id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := l.books[who]
 	return b != nil && b.jobs[id] != nil
 }
 
-// Note enters into the ledger what a result shows: which processes have ended,
+// note enters into the ledger what a result shows: which processes have ended,
 // and which one it leaves running.
-func (l *Ledger) Note(ctx context.Context, t *Turn, r View) {
-	if t.Manager == nil {
+func (l *ledger) note(ctx context.Context, t *turn, r view) {
+	if t.manager == nil {
 		return
 	}
-	if r.Listed != nil {
-		if t.who, t.known = ConversationIn(t.Manager, r.Listed); t.known {
-			t.who = l.conversation(t.Manager, t.who.Chat)
+	if r.listed != nil {
+		if t.who, t.known = conversationIn(t.manager, r.listed); t.known {
+			t.who = l.conversation(t.manager, t.who.Chat)
 		}
-		for _, p := range r.Listed {
-			if t.known && ConversationOf(t.Manager, p.ChatID) == t.who {
+		for _, p := range r.listed {
+			if t.known && conversationOf(t.manager, p.ChatID) == t.who {
 				l.show(t.who, p)
 			}
 		}
 		return
 	}
 	var p procmgr.Process
-	if r.Out != nil && r.Out.Process.State != "" {
-		p = r.Out.Process
-		t.who, t.known = l.conversation(t.Manager, p.ChatID), true
+	if r.out != nil && r.out.Process.State != "" {
+		p = r.out.Process
+		t.who, t.known = l.conversation(t.manager, p.ChatID), true
 		l.show(t.who, p)
 	} else {
-		t.who, t.known = l.of(t.Manager)
+		t.who, t.known = l.of(t.manager)
 	}
-	if p.State != procmgr.Exited && t.Started != "" && r.ProcessID == t.Started && t.known && l.Watch(ctx, t, p.ChatID) {
+	if p.State != procmgr.Exited && t.started != "" && r.processID == t.started && t.known && l.watch(ctx, t, p.ChatID) {
 		maybe := p.ID == ""
-		p.ID, p.Command = t.Started, cmp.Or(p.Command, t.Command)
+		p.ID, p.Command = t.started, cmp.Or(p.Command, t.command)
 		l.leave(t, p, maybe)
 	}
 }
 
 // show notes that a result shows how a process stands.
-func (l *Ledger) show(who Conversation, p procmgr.Process) {
+func (l *ledger) show(who conversation, p procmgr.Process) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := l.books[who]
@@ -230,10 +227,10 @@ func (l *Ledger) show(who Conversation, p procmgr.Process) {
 
 // leave notes that a turn has left a process running. maybe says that it may not have
 // started.
-func (l *Ledger) leave(t *Turn, p procmgr.Process, maybe bool) {
+func (l *ledger) leave(t *turn, p procmgr.Process, maybe bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if b := l.book(t.who, t.Manager); b.read == "" || t.since != "" && b.page > t.page {
+	if b := l.book(t.who, t.manager); b.read == "" || t.since != "" && b.page > t.page {
 		b.read = t.since // an event that is read twice does no harm
 	}
 	j := l.add(t.who, p)
@@ -242,12 +239,12 @@ func (l *Ledger) leave(t *Turn, p procmgr.Process, maybe bool) {
 }
 
 // book returns the book of a conversation. The caller holds mu, and adds a job.
-func (l *Ledger) book(who Conversation, m procmgr.Manager) *book {
+func (l *ledger) book(who conversation, m procmgr.Manager) *book {
 	b := l.books[who]
 	if b == nil {
 		b = &book{jobs: make(map[string]*job)}
 		if l.books == nil {
-			l.books = make(map[Conversation]*book)
+			l.books = make(map[conversation]*book)
 		}
 		l.books[who] = b
 	}
@@ -256,7 +253,7 @@ func (l *Ledger) book(who Conversation, m procmgr.Manager) *book {
 }
 
 // add adds a job to the book of a conversation. The caller holds mu.
-func (l *Ledger) add(who Conversation, p procmgr.Process) *job {
+func (l *ledger) add(who conversation, p procmgr.Process) *job {
 	b := l.books[who]
 	p.Command = wording.Clip(p.Command, maxKeptCommand)
 	if j := b.jobs[p.ID]; j != nil {
@@ -266,7 +263,7 @@ func (l *Ledger) add(who Conversation, p procmgr.Process) *job {
 	j := &job{id: p.ID, order: l.order, process: p, unsure: true}
 	b.jobs[p.ID] = j
 	if l.count++; l.count > maxLeft {
-		var most Conversation
+		var most conversation
 		for who, b := range l.books {
 			if top := l.books[most]; top == nil || len(b.jobs) > len(top.jobs) {
 				most = who
@@ -277,8 +274,8 @@ func (l *Ledger) add(who Conversation, p procmgr.Process) *job {
 	return j
 }
 
-// StoppedByUser notes that a stop by the user is about to end a process of a chat.
-func (l *Ledger) StoppedByUser(m procmgr.Manager, chat, id string) {
+// stoppedByUser notes that a stop by the user is about to end a process of a chat.
+func (l *ledger) stoppedByUser(m procmgr.Manager, chat, id string) {
 	who := l.conversation(m, chat)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -288,7 +285,7 @@ func (l *Ledger) StoppedByUser(m procmgr.Manager, chat, id string) {
 }
 
 // drop removes a job, and the book if it has no other. The caller holds mu.
-func (l *Ledger) drop(who Conversation, id string) {
+func (l *ledger) drop(who conversation, id string) {
 	b := l.books[who]
 	if b == nil || b.jobs[id] == nil {
 		return
@@ -337,16 +334,16 @@ func (b *book) choose(shown map[string]string) (chosen []*job) {
 }
 
 // empty reports whether nothing was left running that has not been told.
-func (l *Ledger) empty() bool {
+func (l *ledger) empty() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.count == 0
 }
 
-// Meanwhile claims the notices for the result of a call: what has become of the
+// meanwhile claims the notices for the result of a call: what has become of the
 // processes that the Set has left running in this conversation, except for the
 // processes that the result itself shows. Of two concurrent calls, one gets them.
-func (l *Ledger) Meanwhile(ctx context.Context, t *Turn, r View) (notices []string) {
+func (l *ledger) meanwhile(ctx context.Context, t *turn, r view) (notices []string) {
 	if ctx.Err() != nil || l.empty() {
 		return nil
 	}
@@ -357,23 +354,23 @@ func (l *Ledger) Meanwhile(ctx context.Context, t *Turn, r View) (notices []stri
 	}()
 	ctx, cancel := context.WithTimeout(ctx, lookLimit)
 	defer cancel()
-	if t.Manager == nil {
-		t.Manager, _ = l.Managers(ctx)
+	if t.manager == nil {
+		t.manager, _ = l.managers(ctx)
 	}
 	if !t.known {
-		if t.who, t.known = l.of(t.Manager); !t.known {
+		if t.who, t.known = l.of(t.manager); !t.known {
 			return nil // the next result tells it
 		}
 	}
 	shown := make(map[string]string) // what the result shows of each process
-	for _, p := range r.Listed {
+	for _, p := range r.listed {
 		shown[p.ID] = ""
 	}
-	if r.ProcessID != "" {
-		shown[r.ProcessID] = ""
+	if r.processID != "" {
+		shown[r.processID] = ""
 	}
-	if r.Out != nil {
-		shown[r.Out.Process.ID] = r.Out.Text
+	if r.out != nil {
+		shown[r.out.Process.ID] = r.out.Text
 	}
 	l.mu.Lock()
 	b, others := l.books[t.who], false // whether there is more than the result shows
@@ -384,7 +381,7 @@ func (l *Ledger) Meanwhile(ctx context.Context, t *Turn, r View) (notices []stri
 		}
 	}
 	l.mu.Unlock()
-	if !others || l.look(ctx, t.Manager, t.who) != nil {
+	if !others || l.look(ctx, t.manager, t.who) != nil {
 		return nil
 	}
 	l.mu.Lock()
@@ -405,7 +402,7 @@ func (l *Ledger) Meanwhile(ctx context.Context, t *Turn, r View) (notices []stri
 }
 
 // told notes that the model is told how a job was. The caller holds mu.
-func (l *Ledger) told(who Conversation, j *job, was job) {
+func (l *ledger) told(who conversation, j *job, was job) {
 	if was.ended {
 		l.drop(who, j.id)
 		return
@@ -418,7 +415,7 @@ func (l *Ledger) told(who Conversation, j *job, was job) {
 
 // look brings the book of a conversation up to date with the manager's events, and,
 // where the events do not tell enough, with the state and the last line of the process.
-func (l *Ledger) look(ctx context.Context, m procmgr.Manager, who Conversation) error {
+func (l *ledger) look(ctx context.Context, m procmgr.Manager, who conversation) error {
 	l.mu.Lock()
 	b := l.books[who]
 	after := ""
@@ -444,7 +441,7 @@ func (l *Ledger) look(ctx context.Context, m procmgr.Manager, who Conversation) 
 		}
 		held := ""
 		if err == nil && out.Process.Background {
-			held = PortHolder(ctx, m, out.Process, out.Text)
+			held = portHolder(ctx, m, out.Process, out.Text)
 		}
 		l.enterOutput(who, id, out, err, held)
 	}
@@ -462,7 +459,7 @@ func events(ctx context.Context, m procmgr.Manager, req procmgr.EventsRequest) (
 }
 
 // enterEvents enters a page of events into a book.
-func (l *Ledger) enterEvents(who Conversation, m procmgr.Manager, after string, page procmgr.EventPage) {
+func (l *ledger) enterEvents(who conversation, m procmgr.Manager, after string, page procmgr.EventPage) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := l.books[who]
@@ -472,7 +469,7 @@ func (l *Ledger) enterEvents(who Conversation, m procmgr.Manager, after string, 
 	b.manager = m
 	l.pages++
 	for _, e := range page.Events {
-		if ConversationOf(m, e.Process.ChatID) == who {
+		if conversationOf(m, e.Process.ChatID) == who {
 			b.happened(e)
 		}
 	}
@@ -486,7 +483,7 @@ func (l *Ledger) enterEvents(who Conversation, m procmgr.Manager, after string, 
 
 // unread returns the jobs to ask the manager about: jobs whose state the events do not
 // tell, and jobs that come next but whose last line is not known.
-func (l *Ledger) unread(who Conversation) (ids []string) {
+func (l *ledger) unread(who conversation) (ids []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := l.books[who]
@@ -509,8 +506,8 @@ func (l *Ledger) unread(who Conversation) (ids []string) {
 
 // enterOutput enters what the manager says of a job. An end whose output cannot be read
 // is told without its last line, and a question that is no longer asked is not told. held
-// is what PortHolder says.
-func (l *Ledger) enterOutput(who Conversation, id string, out procmgr.Output, err error, held string) {
+// is what portHolder says.
+func (l *ledger) enterOutput(who conversation, id string, out procmgr.Output, err error, held string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := l.books[who]
