@@ -31,7 +31,7 @@ func (k *kit) execute(ctx context.Context, c Call, t *turn) report {
 	budget, cut := k.page.allow(int(args.MaxOutput))
 	t.command = string(args.Command)
 
-	run := run{kit: k, call: c, turn: t, m: m, req: procmgr.StartRequest{
+	run := run{kit: k, call: c, m: m, req: procmgr.StartRequest{
 		Command:    string(args.Command),
 		WorkDir:    string(args.WorkDir),
 		Background: bool(args.RunInBackground),
@@ -57,9 +57,13 @@ func (k *kit) execute(ctx context.Context, c Call, t *turn) report {
 		run.req.Highlight = 0
 	}
 	if run.req.Notify = string(args.NotifyOn); run.req.Notify != "" {
-		if res, ok = run.watch(ctx); !ok {
-			return res
+		if err := checkPattern("notify_on", run.req.Notify); err != nil {
+			return refuse("%s: %s", k.names.execute, words(err))
 		}
+		if !k.hasEvents(ctx, m, conversation{}) {
+			return refuse("nothing was started: the process manager cannot watch for notify_on. Leave notify_on out, and wait with the wait_for of %s", k.names.output)
+		}
+		t.notify = true
 	}
 	if k.opts.ProcessID != nil {
 		run.req.ID = k.opts.ProcessID(ctx, c)
@@ -85,7 +89,6 @@ func (k *kit) execute(ctx context.Context, c Call, t *turn) report {
 type run struct {
 	kit       *kit
 	call      Call
-	turn      *turn
 	m         procmgr.Manager
 	req       procmgr.StartRequest
 	chosen    bool   // the host has chosen req.ID
@@ -172,7 +175,7 @@ func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) r
 		rep.Add("It has not ended: do not run it again.")
 	case r.req.Background:
 		rep.Add(`Runs in the background as process %s%s. Use %s {"process_id":%q,"since":%d} to read what it prints next, with wait_for to wait until it is ready; %s ends it.`,
-			p.ID, r.kit.promise(ctx, r.turn, p, r.req.Notify), r.kit.names.output, p.ID, out.Next, r.kit.names.signal)
+			p.ID, r.promise(ctx, p), r.kit.names.output, p.ID, out.Next, r.kit.names.signal)
 	default:
 		r.promote(&rep, out)
 	}
@@ -183,6 +186,25 @@ func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) r
 		r.kit.advise(ctx, &rep, r.m, advice.Result{Output: out, Command: r.source, Background: r.req.Background, WorkDir: r.req.WorkDir})
 	}
 	return rep
+}
+
+// promise says when the model will be told of a process in the background. It is "" if
+// the model will not be told.
+func (r *run) promise(ctx context.Context, p procmgr.Process) string {
+	if p.State == "" || !r.kit.hasEvents(ctx, r.m, conversationOf(r.m, p.ChatID)) {
+		return ""
+	}
+	when := "; you will be told when it ends"
+	if p.Stdin != procmgr.StdinEmpty {
+		when += ", when it waits for input"
+	}
+	if r.req.Notify != "" {
+		when += ", or when a line matches notify_on"
+	}
+	if !r.kit.opts.NoticesInInbox {
+		when += ", in the result of a later call"
+	}
+	return when
 }
 
 // broken reports on a Start that failed although the command may have begun. It

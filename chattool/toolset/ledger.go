@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -36,24 +37,18 @@ const (
 // messages. What a model is to be told is computed from the ledger when it is
 // needed, so a result that shows an end also takes it out of every message.
 type ledger struct {
-	// managers returns the manager of a conversation, or an error.
-	managers func(context.Context) (procmgr.Manager, error)
-	// setID tells the cursors of this ledger from the cursors of another one.
-	setID string
-	// outputTool is the name of the tool that reads the output of a process.
-	outputTool string
+	setID string // tells the cursors of this Set from the cursors of another one
 
 	mu    sync.Mutex // guards the fields below, and everything that they hold
 	books map[conversation]*book
 	count int    // jobs in all books
 	order uint64 // of the last job
-	pages uint64 // of events that were read
 }
 
-// A conversation is a chat. For a manager without chats, it is the manager.
+// A conversation is a chat. For a Host, and for a manager without chats, it is the manager.
 type conversation struct {
-	Chat    string
-	manager procmgr.Manager // nil if Chat is set: each call of a chat may have another manager
+	chat    string
+	manager procmgr.Manager // nil if chat is set: each call of a chat may have another manager
 }
 
 // A book is the part of a ledger for one conversation. It has at least one job.
@@ -61,10 +56,9 @@ type book struct {
 	jobs map[string]*job // by ID
 	// manager is the one by which the conversation was seen last.
 	manager procmgr.Manager
-	// read is the place up to which the events of the manager have been read, and
-	// page the number of the page that ended there.
+	// read is the place up to which the events of the manager have been read. At "" all
+	// that are kept are read: those of other processes are passed over.
 	read string
-	page uint64
 }
 
 // A turn is what one call finds out beside its own work.
@@ -74,22 +68,7 @@ type turn struct {
 	started string
 	manager procmgr.Manager // nil until the resolver has returned one
 	command string          // of execute
-
-	// since is a place in the events before the match of what is started, if it
-	// is to be told, or before the turn has ended. It is "" if it is not known.
-	// page is the last page that was read before.
-	since string
-	page  uint64
-	who   conversation // of the call, if known is set
-	known bool
-}
-
-// A view is what a result shows of processes: the listed processes, or one process and
-// its output, or only the ID of a process that may live.
-type view struct {
-	listed    []procmgr.Process
-	out       *procmgr.Output
-	processID string
+	notify  bool            // it has notify_on
 }
 
 // sameManager reports whether two Managers are known to be the same one. Some cannot be
@@ -99,10 +78,11 @@ func sameManager(a, b procmgr.Manager) bool {
 }
 
 // conversationOf returns the conversation to which a process belongs that a
-// manager has shown.
-func conversationOf(m procmgr.Manager, chat string) conversation {
-	who := conversation{Chat: chat}
-	if chat == "" && sameManager(m, m) {
+// manager has shown. A Host sees every chat, and is a conversation of its own.
+func conversationOf(m procmgr.Manager, chat string) (who conversation) {
+	if _, host := m.(procmgr.Host); chat != "" && !host {
+		who.chat = chat
+	} else if sameManager(m, m) {
 		who.manager = m
 	}
 	return who
@@ -115,10 +95,8 @@ func conversationIn(m procmgr.Manager, processes []procmgr.Process) (who convers
 		return conversation{}, false
 	}
 	chat := processes[0].ChatID
-	for _, p := range processes[1:] {
-		if p.ChatID != chat {
-			chat = "" // a host sees every chat, and is a conversation of its own
-		}
+	if slices.ContainsFunc(processes, func(p procmgr.Process) bool { return p.ChatID != chat }) {
+		chat = "" // of a Host, also one that a guard hides
 	}
 	return conversationOf(m, chat), true
 }
@@ -135,80 +113,80 @@ func (l *ledger) of(m procmgr.Manager) (who conversation, ok bool) {
 	return conversation{}, false
 }
 
-// conversation does the same as conversationOf, for a manager that may be a
-// host: it sees the processes of every chat, and is a conversation of its own.
-func (l *ledger) conversation(m procmgr.Manager, chat string) conversation {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if own := conversationOf(m, ""); chat != "" && own.manager != nil && l.books[own] != nil {
-		return own
-	}
-	return conversationOf(m, chat)
-}
-
-// watchFrom notes the place in the events from which on it is to be told what becomes
-// of a process that the turn starts.
-func (l *ledger) watchFrom(ctx context.Context, t *turn) error {
-	l.mu.Lock()
-	t.page = l.pages
-	l.mu.Unlock()
-	page, err := events(ctx, t.manager, procmgr.EventsRequest{Limit: -1})
-	t.since = page.Next
-	return err
-}
-
-// watch reports whether it can be told what becomes of a process that the turn leaves
-// running: its manager has events.
-func (l *ledger) watch(ctx context.Context, t *turn, chat string) bool {
-	l.mu.Lock()
-	b := l.books[conversationOf(t.manager, chat)]
-	l.mu.Unlock()
-	if t.since != "" || b != nil {
-		return true
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookLimit)
-	defer cancel()
-	return !errors.Is(l.watchFrom(ctx, t), errors.ErrUnsupported)
-}
-
 // watches reports whether the model will be told what becomes of a process.
 func (l *ledger) watches(who conversation, id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	b := l.books[who]
-	return b != nil && b.jobs[id] != nil
+	return l.books[who] != nil && l.books[who].jobs[id] != nil
 }
 
-// note enters into the ledger what a result shows: which processes have ended,
-// and which one it leaves running.
-func (l *ledger) note(ctx context.Context, t *turn, r view) {
+// hasEvents reports whether a manager has events, by which it can be told what becomes of
+// a process. It has if something of the conversation was left running before.
+func (k *kit) hasEvents(ctx context.Context, m procmgr.Manager, who conversation) bool {
+	k.ledger.mu.Lock()
+	known := k.ledger.books[who] != nil
+	k.ledger.mu.Unlock()
+	ctx, cancel := fresh(ctx, lookLimit)
+	defer cancel()
+	return known || !errors.Is(survive(func() error {
+		_, err := m.Events(ctx, procmgr.EventsRequest{Limit: 1})
+		return err
+	}), errors.ErrUnsupported)
+}
+
+// tellNotices enters into the ledger what a result shows. Then it claims for the result
+// what has become of the other processes that the Set has left running in this
+// conversation. Of two concurrent calls, one gets that.
+func (k *kit) tellNotices(ctx context.Context, t *turn, r *report) {
+	who, ok := k.note(ctx, t, r)
+	if !ok || k.opts.NoticesInInbox || ctx.Err() != nil {
+		return
+	}
+	shown := make(map[string]string) // what the result shows of each process
+	for _, p := range r.Processes {
+		shown[p.ID] = ""
+	}
+	if r.ProcessID != "" {
+		shown[r.ProcessID] = ""
+	}
+	if r.Out != nil {
+		shown[r.Out.Process.ID] = r.Out.Text
+	}
+	if !k.ledger.hasOthers(who, shown) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookLimit)
+	defer cancel()
+	guard(func() { // a manager that panics must not cost the result
+		if k.look(ctx, t.manager, who) == nil {
+			r.Meanwhile = k.ledger.claim(who, shown)
+		}
+	})
+}
+
+// note enters which processes a result shows, and whether it leaves one running. It
+// returns the conversation; ok is false if that is not known, and then the next result
+// tells what there is to tell.
+func (k *kit) note(ctx context.Context, t *turn, r *report) (who conversation, ok bool) {
 	if t.manager == nil {
-		return
+		return conversation{}, false
 	}
-	if r.listed != nil {
-		if t.who, t.known = conversationIn(t.manager, r.listed); t.known {
-			t.who = l.conversation(t.manager, t.who.Chat)
+	shown := r.Processes
+	if r.Out != nil && r.Out.Process.State != "" {
+		shown = []procmgr.Process{r.Out.Process}
+	}
+	if who, ok = conversationIn(t.manager, shown); !ok {
+		who, ok = k.ledger.of(t.manager)
+	}
+	for _, p := range shown {
+		if p.ChatID == who.chat {
+			k.ledger.show(who, p)
 		}
-		for _, p := range r.listed {
-			if t.known && conversationOf(t.manager, p.ChatID) == t.who {
-				l.show(t.who, p)
-			}
-		}
-		return
 	}
-	var p procmgr.Process
-	if r.out != nil && r.out.Process.State != "" {
-		p = r.out.Process
-		t.who, t.known = l.conversation(t.manager, p.ChatID), true
-		l.show(t.who, p)
-	} else {
-		t.who, t.known = l.of(t.manager)
+	if ok && t.started != "" && r.ProcessID == t.started && k.hasEvents(ctx, t.manager, who) {
+		k.ledger.leave(who, t, shown)
 	}
-	if p.State != procmgr.Exited && t.started != "" && r.processID == t.started && t.known && l.watch(ctx, t, p.ChatID) {
-		maybe := p.ID == ""
-		p.ID, p.Command = t.started, cmp.Or(p.Command, t.command)
-		l.leave(t, p, maybe)
-	}
+	return who, ok
 }
 
 // show notes that a result shows how a process stands.
@@ -225,16 +203,29 @@ func (l *ledger) show(who conversation, p procmgr.Process) {
 	}
 }
 
-// leave notes that a turn has left a process running. maybe says that it may not have
-// started.
-func (l *ledger) leave(t *turn, p procmgr.Process, maybe bool) {
+// leave notes that a turn has left a process running, which its result shows unless
+// nothing but its ID is known: then it may not have started.
+func (l *ledger) leave(who conversation, t *turn, shown []procmgr.Process) {
+	p := procmgr.Process{Command: t.command}
+	if len(shown) > 0 {
+		p = shown[0]
+	}
+	if p.ID = t.started; p.State == procmgr.Exited {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if b := l.book(t.who, t.manager); b.read == "" || t.since != "" && b.page > t.page {
-		b.read = t.since // an event that is read twice does no harm
+	b := l.book(who, t.manager)
+	if t.notify && b.read != "" {
+		// Another call may have read past the match since the start. What is read
+		// twice does no harm, and what is lost by now is asked for.
+		b.read = ""
+		for _, j := range b.jobs {
+			j.unsure = !j.ended
+		}
 	}
-	j := l.add(t.who, p)
-	j.maybe = maybe
+	j := l.add(who, p)
+	j.maybe = len(shown) == 0
 	j.toldPrompt(p.Waiting)
 }
 
@@ -275,8 +266,7 @@ func (l *ledger) add(who conversation, p procmgr.Process) *job {
 }
 
 // stoppedByUser notes that a stop by the user is about to end a process of a chat.
-func (l *ledger) stoppedByUser(m procmgr.Manager, chat, id string) {
-	who := l.conversation(m, chat)
+func (l *ledger) stoppedByUser(who conversation, id string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if b := l.books[who]; b != nil && b.jobs[id] != nil {
@@ -298,21 +288,13 @@ func (l *ledger) drop(who conversation, id string) {
 }
 
 // sorted returns the jobs of a book in the order in which they were left.
-func (b *book) sorted() (jobs []*job) {
-	for _, j := range b.jobs {
-		jobs = append(jobs, j)
-	}
-	slices.SortFunc(jobs, func(a, b *job) int { return cmp.Compare(a.order, b.order) })
-	return jobs
+func (b *book) sorted() []*job {
+	return slices.SortedFunc(maps.Values(b.jobs), func(x, y *job) int { return cmp.Compare(x.order, y.order) })
 }
 
 // due returns the jobs with something to tell, the oldest news first.
-func (b *book) due() (due []*job) {
-	for _, j := range b.sorted() {
-		if j.due() {
-			due = append(due, j)
-		}
-	}
+func (b *book) due() []*job {
+	due := slices.DeleteFunc(b.sorted(), func(j *job) bool { return !j.due() })
 	slices.SortStableFunc(due, func(x, y *job) int { return x.at.Compare(y.at) })
 	return due
 }
@@ -333,60 +315,26 @@ func (b *book) choose(shown map[string]string) (chosen []*job) {
 	return chosen
 }
 
-// empty reports whether nothing was left running that has not been told.
-func (l *ledger) empty() bool {
+// hasOthers reports whether something was left running that a result does not show.
+func (l *ledger) hasOthers(who conversation, shown map[string]string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.count == 0
+	if b := l.books[who]; b != nil {
+		for id := range b.jobs {
+			if _, ok := shown[id]; !ok {
+				return true
+			}
+		}
+	}
+	return false
 }
 
-// meanwhile claims the notices for the result of a call: what has become of the
-// processes that the Set has left running in this conversation, except for the
-// processes that the result itself shows. Of two concurrent calls, one gets them.
-func (l *ledger) meanwhile(ctx context.Context, t *turn, r view) (notices []string) {
-	if ctx.Err() != nil || l.empty() {
-		return nil
-	}
-	defer func() {
-		if recover() != nil {
-			notices = nil // a manager that panics must not cost the result
-		}
-	}()
-	ctx, cancel := context.WithTimeout(ctx, lookLimit)
-	defer cancel()
-	if t.manager == nil {
-		t.manager, _ = l.managers(ctx)
-	}
-	if !t.known {
-		if t.who, t.known = l.of(t.manager); !t.known {
-			return nil // the next result tells it
-		}
-	}
-	shown := make(map[string]string) // what the result shows of each process
-	for _, p := range r.listed {
-		shown[p.ID] = ""
-	}
-	if r.processID != "" {
-		shown[r.processID] = ""
-	}
-	if r.out != nil {
-		shown[r.out.Process.ID] = r.out.Text
-	}
-	l.mu.Lock()
-	b, others := l.books[t.who], false // whether there is more than the result shows
-	if b != nil {
-		for id := range b.jobs {
-			_, ok := shown[id]
-			others = others || !ok
-		}
-	}
-	l.mu.Unlock()
-	if !others || l.look(ctx, t.manager, t.who) != nil {
-		return nil
-	}
+// claim returns the notices for a result, which then count as told.
+func (l *ledger) claim(who conversation, shown map[string]string) (notices []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if b = l.books[t.who]; b == nil {
+	b := l.books[who]
+	if b == nil {
 		return nil
 	}
 	for id, text := range shown {
@@ -396,7 +344,7 @@ func (l *ledger) meanwhile(ctx context.Context, t *turn, r view) (notices []stri
 	}
 	for _, j := range b.choose(shown) {
 		notices = append(notices, j.notice())
-		l.told(t.who, j, *j)
+		l.told(who, j, *j)
 	}
 	return notices
 }
@@ -415,26 +363,21 @@ func (l *ledger) told(who conversation, j *job, was job) {
 
 // look brings the book of a conversation up to date with the manager's events, and,
 // where the events do not tell enough, with the state and the last line of the process.
-func (l *ledger) look(ctx context.Context, m procmgr.Manager, who conversation) error {
+func (k *kit) look(ctx context.Context, m procmgr.Manager, who conversation) error {
+	l := &k.ledger
 	l.mu.Lock()
 	b := l.books[who]
-	after := ""
-	if b != nil {
-		after = b.read
-	}
-	l.mu.Unlock()
 	if b == nil {
+		l.mu.Unlock()
 		return nil
 	}
+	after := b.read
+	l.mu.Unlock()
 	page, err := events(ctx, m, procmgr.EventsRequest{After: after, Limit: -1})
 	if err != nil {
 		return err
 	}
-	if after == "" {
-		page.Events, page.Gap = nil, false // from before the first look: no news
-	}
-	l.enterEvents(who, m, after, page)
-	for _, id := range l.unread(who) {
+	for _, id := range l.enterEvents(who, m, after, page) {
 		out, err := m.Output(ctx, id, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: lastLineBytes}})
 		if err != nil && ctx.Err() != nil {
 			return ctx.Err()
@@ -458,50 +401,36 @@ func events(ctx context.Context, m procmgr.Manager, req procmgr.EventsRequest) (
 	return page, err
 }
 
-// enterEvents enters a page of events into a book.
-func (l *ledger) enterEvents(who conversation, m procmgr.Manager, after string, page procmgr.EventPage) {
+// enterEvents enters a page of events into a book. It returns the jobs to ask the manager
+// about: jobs whose state the events do not tell, and jobs that come next but whose last
+// line is not known.
+func (l *ledger) enterEvents(who conversation, m procmgr.Manager, after string, page procmgr.EventPage) (unread []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := l.books[who]
 	if b == nil {
-		return // another call has told all that there was
+		return nil // another call has told all that there was
 	}
 	b.manager = m
-	l.pages++
 	for _, e := range page.Events {
-		if conversationOf(m, e.Process.ChatID) == who {
+		if e.Process.ChatID == who.chat {
 			b.happened(e)
 		}
 	}
 	if b.read == after { // or another call has read further meanwhile
-		b.read, b.page = page.Next, l.pages
-	}
-	for _, j := range b.jobs {
-		j.unsure = j.unsure || page.Gap && !j.ended
-	}
-}
-
-// unread returns the jobs to ask the manager about: jobs whose state the events do not
-// tell, and jobs that come next but whose last line is not known.
-func (l *ledger) unread(who conversation) (ids []string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	b := l.books[who]
-	if b == nil {
-		return nil
-	}
-	due := b.due()
-	for _, j := range due[:min(len(due), maxTold)] {
-		if !j.ready() && !j.unsure {
-			ids = append(ids, j.id)
-		}
+		b.read = page.Next
 	}
 	for _, j := range b.sorted() {
-		if j.unsure {
-			ids = append(ids, j.id)
+		if j.unsure = j.unsure || page.Gap && !j.ended; j.unsure {
+			unread = append(unread, j.id)
 		}
 	}
-	return ids
+	for i, j := range b.due() {
+		if i < maxTold && !j.unsure && !j.ready() {
+			unread = append(unread, j.id)
+		}
+	}
+	return unread
 }
 
 // enterOutput enters what the manager says of a job. An end whose output cannot be read

@@ -111,7 +111,7 @@ func (k *memory) forget(chatID string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for who, c := range k.chats {
-		if chatID == "" || who.Chat == chatID {
+		if chatID == "" || who.chat == chatID {
 			c.shown, c.ended, c.reads = nil, nil, nil
 		}
 	}

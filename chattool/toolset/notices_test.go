@@ -131,13 +131,10 @@ func TestMeanwhileIsFolded(t *testing.T) {
 // even if there are more than one message tells.
 func TestRestartIsTold(t *testing.T) {
 	t.Parallel()
-	for _, tool := range []string{"process_output", "process_list", "Inbox.Pending"} {
+	for tool, arguments := range map[string]string{"process_output": nothing, "process_list": `{}`, "Inbox.Pending": `{}`} {
 		t.Run(tool, func(t *testing.T) {
 			w := newWorld()
-			opts := &toolset.Options{}
-			if tool == "Inbox.Pending" {
-				opts = inboxOptions()
-			}
+			opts := &toolset.Options{NoticesInInbox: tool == "Inbox.Pending"}
 			set := newSet(toolset.Static(&view{w, "chat"}), opts)
 			inbox := set.Inbox(t.Context(), "")
 			var want, got []string
@@ -150,7 +147,7 @@ func TestRestartIsTold(t *testing.T) {
 			w.log = append(w.log, procmgr.Event{}, procmgr.Event{})
 			w.lost = len(w.log) - 1 // so the page says Gap
 			for range 5 {
-				lines := say(t, set, strings.Replace(tool, "Inbox.Pending", "process_list", 1), nothing).Report.Meanwhile
+				lines := say(t, set, strings.Replace(tool, "Inbox.Pending", "process_list", 1), arguments).Report.Meanwhile
 				n, err := inbox.Pending(t.Context())
 				require.NoError(t, err)
 				inbox.Ack(n)

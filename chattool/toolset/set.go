@@ -65,7 +65,7 @@ func New(managers Resolver, opts *Options) (*Set, error) {
 	}
 	s.opts.Names = nil
 	s.streams.open, s.streams.end = context.WithCancel(context.Background())
-	s.ledger.managers, s.ledger.setID, s.ledger.outputTool = s.resolve, procmgr.NewID(), s.names.output
+	s.ledger.setID = procmgr.NewID()
 	s.machines.shell = s.opts.Shell
 	s.page = writer{Format: s.opts.Format, Limit: s.opts.Limit, OutputTool: s.names.output}
 	// Only tools that read may run beside other calls. Two commands of one

@@ -66,7 +66,7 @@ func (s *Set) Stop(ctx context.Context) ([]procmgr.Process, error) {
 	_, host := m.(procmgr.Host)
 	if !host {
 		who, _ := conversationIn(m, page.Processes)
-		chat = who.Chat
+		chat = who.chat
 	}
 	host = host || chat == "" && len(page.Processes) > 0
 	own := make(map[string]bool) // the IDs of the chat
@@ -103,7 +103,7 @@ func (s *Set) Stop(ctx context.Context) ([]procmgr.Process, error) {
 		errs  = []error{listErr}
 	)
 	for id, c := range targets {
-		s.ledger.stoppedByUser(m, chat, id)
+		s.ledger.stoppedByUser(conversationOf(m, chat), id)
 		all.Go(func() {
 			if c != nil {
 				c.wait(ctx)
