@@ -16,7 +16,7 @@ var (
 	// cutters only shorten or show their input. Without them the output is
 	// as good.
 	cutters = []string{"tail", "head", "cat", "less", "more"}
-	// finders exit with 1 if they select no line.
+	// finders succeed if they find a line, which with -q is all that they are asked.
 	finders = []string{"grep", "egrep", "fgrep", "rg"}
 	filters = slices.Concat(cutters, finders, []string{
 		"sed", "awk", "gawk", "mawk", "tee", "sort", "uniq", "wc", "cut", "tr", "jq", "yq", "column", "nl", "fold", "fmt", "rev", "tac", "paste",
@@ -47,26 +47,21 @@ const maxQuoted = 40
 func pipeline(r Result) string {
 	code, ok := r.code()
 	tree := r.Command.Tree()
-	if !ok || code > 1 || tree == nil || !strings.Contains(r.Command.Text, "|") {
+	if !ok || code != 0 || tree == nil || !strings.Contains(r.Command.Text, "|") {
 		return ""
 	}
-	last := final(tree, code, r.Output.Next == 0)
+	last := final(tree)
 	if last == nil {
 		return ""
 	}
 	stages := stagesOf(last)
-	end := stages[len(stages)-1]
-	call, ok := end.Cmd.(*syntax.CallExpr)
+	call, ok := stages[len(stages)-1].Cmd.(*syntax.CallExpr)
 	if !ok {
 		return ""
 	}
 	filter, judged := script.CalledName(call), judgedIn(tree, stages[:len(stages)-1])
-	switch finder := slices.Contains(finders, filter); {
-	case judged == "" || !slices.Contains(filters, filter):
-		return ""
-	case code == 1 && finder && !mayFail(end) && !hasOption(call.Args, 'L', "--files-without-match") && script.StillWords(call.Args):
-		return fmt.Sprintf("Without pipefail, exit_code 1 is how %s says that no line was selected; it does not tell whether `%s` succeeded.", filter, judged)
-	case code == 1 || finder && (hasOption(call.Args, 'q', "--quiet") || hasOption(call.Args, 'q', "--silent")):
+	if judged == "" || !slices.Contains(filters, filter) ||
+		slices.Contains(finders, filter) && (hasOption(call.Args, 'q', "--quiet") || hasOption(call.Args, 'q', "--silent")) {
 		return ""
 	}
 	note := fmt.Sprintf("Without pipefail, exit_code is that of %s and does not tell whether `%s` succeeded.", filter, judged)
@@ -76,47 +71,28 @@ func pipeline(r Result) string {
 	return note
 }
 
-// final returns the pipeline, or the single command, that set the exit code of
-// the script. It returns nil if that is not certain. An exit code of 0 can also
-// come from the last part of a && b, since then all of it has run. Any other
-// exit code is certain only if the statements before cannot end the script or
-// have surely not failed. silent says that nothing was printed.
-func final(tree *script.Tree, code int, silent bool) *syntax.Stmt {
+// final returns the pipeline, or the single command, that set the exit code 0 of
+// the script: its last statement, or the last part of a && b, since then all of it
+// has run. It returns nil if that is not certain.
+func final(tree *script.Tree) *syntax.Stmt {
 	last := tree.Stmts[len(tree.Stmts)-1]
 	before := slices.Clone(tree.Stmts[:len(tree.Stmts)-1])
-	// A cd that fails prints an error. It also ends the shell if errexit
-	// was set from outside.
-	prepared := func(stmt *syntax.Stmt) bool { return silent && script.Conjuncts(stmt, script.Prepares) }
-	for {
-		if !script.Direct(last) {
-			return nil
-		}
-		if timed, ok := last.Cmd.(*syntax.TimeClause); ok && timed.Stmt != nil {
+	for script.Direct(last) {
+		timed, ok := last.Cmd.(*syntax.TimeClause)
+		if ok && timed.Stmt != nil {
 			last = timed.Stmt
 			continue
 		}
 		and, ok := last.Cmd.(*syntax.BinaryCmd)
-		if !ok || isPipe(and) {
-			break
+		if !ok || and.Op != syntax.AndStmt {
+			if ok && !isPipe(and) || slices.ContainsFunc(before, diverts) {
+				return nil
+			}
+			return last
 		}
-		if and.Op != syntax.AndStmt || code != 0 && !prepared(and.X) {
-			return nil
-		}
-		before = append(before, and.X)
-		last = and.Y
+		before, last = append(before, and.X), and.Y
 	}
-	for _, stmt := range before {
-		if code == 0 && diverts(stmt) || code != 0 && !prepared(stmt) && !prints(stmt) {
-			return nil
-		}
-	}
-	return last
-}
-
-// prints reports whether a statement only prints words.
-func prints(s *syntax.Stmt) bool {
-	call, ok := s.Cmd.(*syntax.CallExpr)
-	return ok && script.Plain(s) && script.Calls(call, "echo", "printf") && script.StillWords(call.Args) && script.StillAssigns(call.Assigns)
+	return nil
 }
 
 // diverts reports whether a statement may end the script early with success, or
@@ -164,14 +140,6 @@ func stagesOf(s *syntax.Stmt) []*syntax.Stmt {
 	stages = append(stages, s)
 	slices.Reverse(stages)
 	return stages
-}
-
-// mayFail reports whether a redirection may keep a command from running.
-func mayFail(s *syntax.Stmt) bool {
-	return slices.ContainsFunc(s.Redirs, func(r *syntax.Redirect) bool {
-		word, _ := script.Literal(r.Word)
-		return r.Op != syntax.DplOut && word != "/dev/null"
-	})
 }
 
 // isPipe reports whether a command is a pipeline.
