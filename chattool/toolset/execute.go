@@ -40,12 +40,11 @@ func (k *kit) execute(ctx context.Context, c Call, t *turn) report {
 	run.req.Limit, run.req.Highlight = k.page.ask(budget)
 	run.req.UntilWaiting = run.req.Stdin != procmgr.StdinEmpty
 	run.req.Wait, run.clamped = k.opts.clamp("timeout", args.Timeout)
-	shell := k.machines.shellOf(ctx, m)
-	run.source = &script.Source{Text: run.req.Command, Shell: shell}
+	run.source = k.source(ctx, m, run.req.Command)
 	if strings.Contains(run.req.Command, "&") {
 		if command, ok := run.source.Tree().WithoutAmpersand(run.req.Background); ok {
 			run.req.Command = command
-			run.source = &script.Source{Text: command, Shell: shell}
+			run.source = &script.Source{Text: command, Shell: run.source.Shell}
 			run.req.Background = true
 			run.ampersand = true
 		}

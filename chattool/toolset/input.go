@@ -12,7 +12,6 @@ import (
 	"github.com/toolproc/toolproc/chattool/arguments"
 	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
-	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -162,7 +161,7 @@ func (t *inputCall) describe(ctx context.Context, out procmgr.InputOutput) repor
 	if k.showScreen(ctx, t.m, &rep, out.Output, bool(t.args.Screen)) {
 		return rep
 	}
-	k.advise(ctx, &rep, t.m, advice.Result{Output: out.Output, Command: &script.Source{Text: out.Process.Command, Shell: k.machines.shellOf(ctx, t.m)}, Reading: true})
+	k.advise(ctx, &rep, t.m, advice.Result{Output: out.Output, Command: k.source(ctx, t.m, out.Process.Command), Reading: true})
 	return rep
 }
 

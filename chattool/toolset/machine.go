@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/toolproc/toolproc/chattool/arguments"
 	"github.com/toolproc/toolproc/chattool/internal/wording"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -127,10 +129,9 @@ type machine struct {
 	silent bool // it has no events, so there are no notices
 }
 
-// shellOf returns the base name of the shell that runs the commands of m, or ""
-// if it is not known.
-func (ms *machines) shellOf(ctx context.Context, m procmgr.Manager) string {
-	return cmp.Or(ms.shell, ms.describe(ctx, m).Shell)
+// source returns a command in the language of the shell that runs the commands of m.
+func (k *kit) source(ctx context.Context, m procmgr.Manager, command string) *script.Source {
+	return &script.Source{Text: command, Shell: cmp.Or(k.opts.Shell, k.machines.describe(ctx, m).Shell)}
 }
 
 // describe returns what m says of its machine, as far as it can tell. It asks
@@ -224,54 +225,37 @@ func spellRules(rules *procmgr.SandboxRules) string {
 	if rules == nil {
 		return ""
 	}
-	said := "Commands may write in $TMPDIR only"
-	switch n := len(rules.Write); {
-	case n == 1:
-		said = "Commands may write below " + wording.Odd(rules.Write[0]) + " and in $TMPDIR only"
-	case n > 1:
-		said = "Commands may write below " + listed(rules.Write, " and ") + ", and in $TMPDIR only"
-	}
+	said := []string{"Commands may write only below " + listed(append(slices.Clone(rules.Write), "$TMPDIR"))}
 	if len(rules.Protect) > 0 {
-		said += ", but not to " + listed(rules.Protect, " or ")
+		said = append(said, "not to "+listed(rules.Protect))
 	}
-	var besides []string
 	if len(rules.Hide) > 0 {
-		besides = append(besides, "cannot read "+listed(rules.Hide, " or "))
+		said = append(said, "cannot read "+listed(rules.Hide))
 	}
 	if rules.NoUnixSockets {
-		besides = append(besides, "have no Unix sockets")
+		said = append(said, "have no Unix sockets")
 	}
 	if rules.NoLoopback {
-		besides = append(besides, "have no network, not even loopback, so no servers")
+		said = append(said, "have no network, not even loopback, so no servers")
 	} else if rules.NoNetwork {
-		besides = append(besides, "have no network")
+		said = append(said, "have no network")
 	}
-	for i, words := range besides {
-		if said += ", "; i == len(besides)-1 {
-			said += "and "
-		}
-		said += words
-	}
-	return said + ". "
+	return strings.Join(said, "; ") + ". "
 }
 
 // maxRulePaths is how many paths of a rule the description of execute names.
 const maxRulePaths = 8
 
-// listed names some paths of a list. last stands before the last one.
-func listed(paths []string, last string) string {
+// listed names some paths of a list.
+func listed(paths []string) string {
 	var named []string
 	for _, p := range paths[:min(len(paths), maxRulePaths)] {
 		named = append(named, wording.Odd(p))
 	}
 	if more := len(paths) - len(named); more > 0 {
-		return strings.Join(named, ", ") + fmt.Sprintf(" and %d more", more)
+		named = append(named, fmt.Sprintf("%d more", more))
 	}
-	n := len(named) - 1
-	if n == 0 {
-		return named[0]
-	}
-	return strings.Join(named[:n], ", ") + last + named[n]
+	return strings.Join(named, ", ")
 }
 
 // spellShell returns the words by which a description names a shell.

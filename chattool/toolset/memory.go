@@ -10,7 +10,6 @@ import (
 
 	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
-	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -208,7 +207,7 @@ func (k *kit) compareAgain(ctx context.Context, m procmgr.Manager, r *report) {
 		}
 	}
 	unlock()
-	if printed <= minCompared || len(earlier) == 0 || advice.PrintsFiles(&script.Source{Text: p.Command, Shell: k.machines.shellOf(ctx, m)}) {
+	if printed <= minCompared || len(earlier) == 0 || advice.PrintsFiles(k.source(ctx, m, p.Command)) {
 		return
 	}
 	defer func() { _ = recover() }() // a manager that panics must not cost the result

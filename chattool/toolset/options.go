@@ -62,9 +62,9 @@ type Options struct {
 	// unknown, empty or given twice, New fails.
 	Names map[string]string
 	// Shell is the base name of the shell that runs the commands, such as
-	// "bash" or "sh", if [procmgr.Manager].Describe cannot tell. The description of
-	// execute names it, and commands are parsed in its language. It does not
-	// change which shell runs them.
+	// "bash" or "sh", if [procmgr.Manager].Describe cannot tell, or not before there is a
+	// chat. The description of execute names it, and commands are parsed in its language.
+	// It does not change which shell runs them.
 	Shell string
 	// NoticesInInbox leaves it to the host to tell the model of processes that were
 	// left running and have ended since: the host takes them from an [Inbox]. So

@@ -13,7 +13,6 @@ import (
 	"github.com/toolproc/toolproc/chattool/arguments"
 	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
-	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -90,7 +89,7 @@ func (k *kit) readOutput(ctx context.Context, c Call, m procmgr.Manager, args ou
 		rep.searched(out, req.From, req.Until, wait)
 	}
 	if !bool(args.Screen) || !k.showScreen(ctx, m, &rep, out, true) {
-		k.advise(ctx, &rep, m, advice.Result{Output: out, Command: &script.Source{Text: out.Process.Command, Shell: k.machines.shellOf(ctx, m)}, Reading: true})
+		k.advise(ctx, &rep, m, advice.Result{Output: out, Command: k.source(ctx, m, out.Process.Command), Reading: true})
 	}
 	silence.tell(&rep, out)
 	return rep

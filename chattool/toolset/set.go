@@ -64,9 +64,9 @@ func New(managers Resolver, opts *Options) (*Set, error) {
 		return nil, xerrors.Errorf("toolset: new: Options.Names: %w", err)
 	}
 	s.opts.Names = nil
+	s.machines.shell = s.opts.Shell
 	s.streams.open, s.streams.end = context.WithCancel(context.Background())
 	s.ledger.setID = procmgr.NewID()
-	s.machines.shell = s.opts.Shell
 	s.page = writer{Format: s.opts.Format, Limit: s.opts.Limit, OutputTool: s.names.output}
 	// Only tools that read may run beside other calls. Two commands of one
 	// step may depend on their order, and so may a signal.

@@ -32,6 +32,10 @@ func (m *shelled) Describe(context.Context) (procmgr.Description, error) {
 	return procmgr.Description{Shell: m.name, Sandbox: m.rules}, m.err
 }
 
+func (m *shelled) Events(context.Context, procmgr.EventsRequest) (procmgr.EventPage, error) {
+	return procmgr.EventPage{Next: "0"}, nil
+}
+
 // described is the description of execute.
 func described(set *toolset.Set) string { return set.Definitions()[0].Description }
 
@@ -47,25 +51,24 @@ func TestDescribedShell(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		resolver toolset.Resolver
-		opts     *toolset.Options
 		want     string
 	}{
-		{"bash", told("bash"), nil, bashShell},
-		{"sh", told("sh"), nil, dashShell},
-		{"zsh", told("zsh"), nil, "Run a shell command (zsh -c) and"},
-		{"cmd", told("cmd"), nil, "Run a shell command (cmd) and"},
-		{"cannot tell", told(""), nil, someShell},
-		{"cannot describe", toolset.Static(&fake{}), nil, someShell},
-		{"fails", toolset.Static(&shelled{fake: &fake{}, err: errors.New("no line")}), nil, someShell},
-		{"panics", toolset.Static(&shelled{fake: &fake{}, panic: true}), nil, someShell},
-		{"the resolver fails", func(context.Context) (procmgr.Manager, error) { return nil, errors.New("no chat") }, nil, someShell},
-		{"the resolver panics", func(ctx context.Context) (procmgr.Manager, error) { return ctx.Value(chatKey{}).(procmgr.Manager), nil }, nil, someShell},
-		{"no manager", func(context.Context) (procmgr.Manager, error) { return nil, nil }, nil, someShell},
-		{"said", told("bash"), &toolset.Options{Shell: "sh"}, dashShell},
+		{"bash", told("bash"), bashShell},
+		{"sh", told("sh"), dashShell},
+		{"zsh", told("zsh"), "Run a shell command (zsh -c) and"},
+		{"cmd", told("cmd"), "Run a shell command (cmd) and"},
+		{"cannot tell", told(""), someShell},
+		{"cannot describe", toolset.Static(&fake{}), someShell},
+		{"fails", toolset.Static(&shelled{fake: &fake{}, err: errors.New("no line")}), someShell},
+		{"panics", toolset.Static(&shelled{fake: &fake{}, panic: true}), someShell},
+		{"the resolver fails", func(context.Context) (procmgr.Manager, error) { return nil, errors.New("no chat") }, someShell},
+		{"the resolver panics", func(ctx context.Context) (procmgr.Manager, error) { return ctx.Value(chatKey{}).(procmgr.Manager), nil }, someShell},
+		{"no manager", func(context.Context) (procmgr.Manager, error) { return nil, nil }, someShell},
+		{"said", told("bash"), dashShell},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			set := newSet(tt.resolver, tt.opts)
+			set := newSet(tt.resolver, &toolset.Options{Shell: map[string]string{"said": "sh"}[tt.name]})
 			first := described(set)
 			require.Contains(t, first, tt.want)
 			require.Equal(t, first, described(set))
@@ -80,8 +83,8 @@ func TestDescribedShell(t *testing.T) {
 func TestDescribedSandbox(t *testing.T) {
 	t.Parallel()
 	m := &shelled{fake: &fake{}, name: "bash", rules: &procmgr.SandboxRules{Write: []string{"/work"}, NoNetwork: true}}
-	const rules = " use workdir. Commands may write below /work and in $TMPDIR only, and have no network. "
-	for _, opts := range []*toolset.Options{nil, {Shell: "sh"}, {Input: true}} {
+	const rules = " use workdir. Commands may write only below /work, $TMPDIR; have no network. "
+	for _, opts := range []*toolset.Options{nil, {Input: true}} {
 		set := newSet(toolset.Static(m), opts)
 		require.Contains(t, described(set), rules)
 		for _, def := range set.Definitions() {
@@ -89,7 +92,7 @@ func TestDescribedSandbox(t *testing.T) {
 		}
 	}
 	m.rules.NoLoopback = true
-	require.Contains(t, described(newSet(toolset.Static(m), nil)), "and have no network, not even loopback, so no servers. ")
+	require.Contains(t, described(newSet(toolset.Static(m), nil)), "; have no network, not even loopback, so no servers. ")
 	require.Contains(t, described(newSet(toolset.Static(&shelled{fake: &fake{}}), nil)), "use workdir. No terminal")
 }
 
@@ -182,8 +185,8 @@ func TestShellOfAStuckResolver(t *testing.T) {
 func TestShellReadsTheCommand(t *testing.T) {
 	t.Parallel()
 	for shell, taken := range map[string]bool{"bash": true, "": true, "sh": false, "cmd": false} {
-		m := &fake{}
-		call(t, m, &toolset.Options{Shell: shell}, "execute", `{"command":"cd /srv; serve ${b//x/y} &"}`)
+		m := &shelled{fake: &fake{}, name: shell}
+		call(t, m, nil, "execute", `{"command":"cd /srv; serve ${b//x/y} &"}`)
 		require.Equal(t, taken, m.starts[0].Background, shell)
 	}
 }

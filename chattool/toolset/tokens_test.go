@@ -146,7 +146,7 @@ func definitionsText(t testing.TB) string {
 		Parameters  json.RawMessage `json:"parameters"`
 	}
 	var all []function
-	for _, def := range newSet(nowhere, &toolset.Options{Shell: "bash"}).Definitions() {
+	for _, def := range newSet(toolset.Static(&shelled{fake: &fake{}, name: "bash"}), nil).Definitions() {
 		all = append(all, function{def.Name, def.Description, def.Schema})
 	}
 	var b bytes.Buffer
