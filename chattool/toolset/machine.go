@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -220,17 +218,20 @@ func (ms *machines) forDefinitions(manager Resolver) machine {
 	return told
 }
 
+// maxRulePaths is how many paths of a rule the description of execute names.
+const maxRulePaths = 8
+
 // spellRules returns the sentence by which a description tells the rules of a sandbox.
 func spellRules(rules *procmgr.SandboxRules) string {
 	if rules == nil {
 		return ""
 	}
-	said := []string{"Commands may write only below " + listed(append(slices.Clone(rules.Write), "$TMPDIR"))}
+	said := []string{"Commands may write only below " + wording.List(append([]string{"$TMPDIR"}, rules.Write...), maxRulePaths)}
 	if len(rules.Protect) > 0 {
-		said = append(said, "not to "+listed(rules.Protect))
+		said = append(said, "not to "+wording.List(rules.Protect, maxRulePaths))
 	}
 	if len(rules.Hide) > 0 {
-		said = append(said, "cannot read "+listed(rules.Hide))
+		said = append(said, "cannot read "+wording.List(rules.Hide, maxRulePaths))
 	}
 	if rules.NoUnixSockets {
 		said = append(said, "have no Unix sockets")
@@ -241,21 +242,6 @@ func spellRules(rules *procmgr.SandboxRules) string {
 		said = append(said, "have no network")
 	}
 	return strings.Join(said, "; ") + ". "
-}
-
-// maxRulePaths is how many paths of a rule the description of execute names.
-const maxRulePaths = 8
-
-// listed names some paths of a list.
-func listed(paths []string) string {
-	var named []string
-	for _, p := range paths[:min(len(paths), maxRulePaths)] {
-		named = append(named, wording.Odd(p))
-	}
-	if more := len(paths) - len(named); more > 0 {
-		named = append(named, fmt.Sprintf("%d more", more))
-	}
-	return strings.Join(named, ", ")
 }
 
 // spellShell returns the words by which a description names a shell.

@@ -83,7 +83,7 @@ func TestDescribedShell(t *testing.T) {
 func TestDescribedSandbox(t *testing.T) {
 	t.Parallel()
 	m := &shelled{fake: &fake{}, name: "bash", rules: &procmgr.SandboxRules{Write: []string{"/work"}, NoNetwork: true}}
-	const rules = " use workdir. Commands may write only below /work, $TMPDIR; have no network. "
+	const rules = " use workdir. Commands may write only below $TMPDIR, /work; have no network. "
 	for _, opts := range []*toolset.Options{nil, {Input: true}} {
 		set := newSet(toolset.Static(m), opts)
 		require.Contains(t, described(set), rules)

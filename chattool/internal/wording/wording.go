@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 )
 
 // Duration writes a duration as a person would: "4h", not "4h0m0s".
@@ -116,8 +115,13 @@ func Clip(s string, n int) string {
 	if len(s) <= n/MaxCost || Len(s) <= n {
 		return s
 	}
-	short, _ := prefix(s, n-len("…"))
-	return s[:short] + "…"
+	room := n - len("…")
+	for i, r := range s {
+		if room -= Len(string(r)); room < 0 {
+			return s[:i] + "…"
+		}
+	}
+	return s
 }
 
 // OneLine returns a text as valid UTF-8 without line ends and controls: each of
@@ -153,7 +157,7 @@ func Sentence(words string) string {
 	return words + "."
 }
 
-// Encode returns one JSON object on one line. It does not escape < and &,
+// Encode returns a JSON value on one line. It does not escape < and &,
 // because models read them better so, and the text is not for a web page.
 func Encode(v any) string {
 	var b strings.Builder // whose String is no copy
@@ -179,26 +183,17 @@ func Sentences(notes []string) string {
 	return b.String()
 }
 
-// maxNames is how many names a note has.
-const maxNames = 5
-
-// Masked tells of values that are masked in a result. It is "" if there are none.
-func Masked(names []string) string {
-	shown := make([]string, 0, maxNames)
-	for _, name := range names[:min(len(names), maxNames)] {
+// List names the first of some names, at most so many, and counts the rest.
+func List(names []string, most int) string {
+	shown := make([]string, 0, most)
+	for _, name := range names[:min(len(names), most)] {
 		shown = append(shown, Odd(name))
 	}
-	switch len(names) {
-	case 0:
-		return ""
-	case 1:
-		return "The value of " + shown[0] + " is masked in the output, not in files: commands see what is really there."
-	}
 	list := strings.Join(shown, ", ")
-	if len(names) > maxNames {
-		list += " and others"
+	if more := len(names) - most; more > 0 {
+		list += " and " + strconv.Itoa(more) + " more"
 	}
-	return "The values of " + list + " are masked in the output, not in files: commands see what is really there."
+	return list
 }
 
 // MaxCost is the most bytes that one byte of a text takes in a result.
@@ -206,34 +201,4 @@ const MaxCost = len(`\u0000`)
 
 // Len returns how many bytes a text takes in a result. In JSON a line
 // end takes two bytes, and a NUL six.
-func Len(text string) int {
-	_, cost := prefix(text, len(text)*MaxCost)
-	return cost
-}
-
-// prefix returns the length of the longest beginning of a text that takes at
-// most room bytes in a result, and how many it takes. It cuts between runes.
-func prefix(text string, room int) (n, cost int) {
-	for n < len(text) {
-		size, more := 1, 1
-		switch c := text[n]; {
-		case c >= utf8.RuneSelf:
-			var r rune
-			r, size = utf8.DecodeRuneInString(text[n:])
-			// encoding/json escapes the line ends of Unicode, for JavaScript. It
-			// writes a byte that is not valid UTF-8 as an escaped U+FFFD.
-			if more = size; r == '\u2028' || r == '\u2029' || r == utf8.RuneError && size == 1 {
-				more = MaxCost
-			}
-		case c == '"', c == '\\', '\b' <= c && c <= '\r' && c != '\v':
-			more = len(`\n`)
-		case c < ' ':
-			more = MaxCost
-		}
-		if cost+more > room {
-			break
-		}
-		n, cost = n+size, cost+more
-	}
-	return n, cost
-}
+func Len(text string) int { return len(Encode(text)) - len(`""`) }

@@ -22,7 +22,7 @@ const (
 	// maxNotes is how many notes on its command a result has. A model would not
 	// read more.
 	maxNotes = 2
-	// maxNames is how many withheld variables are named.
+	// maxNames is how many withheld variables and masked values are named.
 	maxNames = 5
 )
 
@@ -88,19 +88,12 @@ func withheld(r Result) string {
 	if len(names) == 0 || r.Reading && !r.failed() {
 		return ""
 	}
-	var named []string
-	for _, name := range names[:min(len(names), maxNames)] {
-		named = append(named, wording.Odd(name))
-	}
-	list, verb, it := strings.Join(named, ", "), "is", "it"
+	verb, it := "is", "it"
 	if len(names) > 1 {
 		verb, it = "are", "them"
 	}
-	if more := len(names) - maxNames; more > 0 {
-		list += fmt.Sprintf(" and %d more", more)
-	}
 	return fmt.Sprintf("%s %s set on the host, but its environment policy keeps %s from commands, as it does with secrets; if the command needs %s, the user can allow it.",
-		list, verb, it, it)
+		wording.List(names, maxNames), verb, it, it)
 }
 
 // nonBlocking are programs that make the pipe to which they print non-blocking, also
@@ -215,7 +208,15 @@ func Masked(out procmgr.Output) string {
 			shown = append(shown, name)
 		}
 	}
-	return wording.Masked(shown)
+	values := "value of %s is"
+	switch len(shown) {
+	case 0:
+		return ""
+	case 1:
+	default:
+		values = "values of %s are"
+	}
+	return fmt.Sprintf("The "+values+" masked in the output, not in files: commands see what is really there.", wording.List(shown, maxNames))
 }
 
 var (
