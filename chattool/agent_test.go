@@ -54,6 +54,35 @@ func (m *scripted) Stream(_ context.Context, call fantasy.Call) (fantasy.StreamR
 func (m *scripted) Provider() string { return "scripted" }
 func (m *scripted) Model() string    { return "scripted" }
 
+// run runs an agent once, and returns the results of its first step.
+func run(t *testing.T, agent fantasy.Agent, streams bool, repair fantasy.RepairToolCallFunction, models func() fantasy.LanguageModel) map[string]fantasy.ToolResultContent {
+	t.Helper()
+	var result *fantasy.AgentResult
+	var err error
+	if streams {
+		result, err = agent.Stream(t.Context(), fantasy.AgentStreamCall{Prompt: "go", RepairToolCall: repair, ModelProvider: models})
+	} else {
+		result, err = agent.Generate(t.Context(), fantasy.AgentCall{Prompt: "go", RepairToolCall: repair, ModelProvider: models})
+	}
+	require.NoError(t, err)
+	require.Len(t, result.Steps, 2, "the model is asked again, with the results")
+	results := map[string]fantasy.ToolResultContent{}
+	for _, res := range result.Steps[0].Content.ToolResults() {
+		results[res.ToolCallID] = res
+	}
+	return results
+}
+
+// eachWay runs a test of an agent that generates, and of one that streams.
+func eachWay(t *testing.T, name string, test func(t *testing.T, streams bool)) {
+	for way, streams := range map[string]bool{"generated": false, "streamed": true} {
+		t.Run(name+", "+way, func(t *testing.T) {
+			t.Parallel()
+			test(t, streams)
+		})
+	}
+}
+
 // If a tool goes wrong, in any way, the model reads a result. The step goes on,
 // and no command runs twice.
 func TestAgent(t *testing.T) {
@@ -66,61 +95,37 @@ func TestAgent(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name    string
-		manager *fake
+		code    int
 		err     error
 		content string // of the first call
-		isError bool
 	}{
-		{name: "success", manager: &fake{}, content: `"success":true`},
-		{name: "failure", manager: &fake{exit: 1}, content: `"exit_code":1`},
-		{name: "panic", manager: &fake{panics: true}, content: "failed unexpectedly", isError: true},
-		{name: "no manager", manager: &fake{}, err: errors.New("the workspace is stopped"), content: "the workspace is stopped", isError: true},
+		{name: "success", content: `"success":true`},
+		{name: "failure", code: 1, content: `"exit_code":1`},
+		{name: "no manager", err: errors.New("the workspace is stopped"), content: "the workspace is stopped"},
 	} {
-		for _, streams := range []bool{false, true} {
-			name := tt.name
-			if streams {
-				name += ", streamed"
+		eachWay(t, tt.name, func(t *testing.T, streams bool) {
+			manager := newScript(t, tt.code)
+			model := &scripted{calls: calls}
+			agent := chattool.NewAgent(model, all(func(context.Context) (procmgr.Manager, error) { return manager, tt.err }))
+			results := run(t, agent, streams, nil, nil)
+			require.Len(t, results, len(calls), "every call has a result")
+			content, isError := said(t, results["ok"])
+			require.Contains(t, content, tt.content)
+			require.Equal(t, tt.err != nil, isError)
+			content, isError = said(t, results["mistake"])
+			require.Contains(t, content, "without a unit")
+			require.True(t, isError)
+			if tt.err == nil {
+				require.Equal(t, []string{"true"}, manager.runs())
 			}
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				manager := *tt.manager
-				resolver := func(context.Context) (procmgr.Manager, error) { return &manager, tt.err }
-				model := &scripted{calls: calls}
-				agent := chattool.NewAgent(model, all(resolver, nil))
-				var result *fantasy.AgentResult
-				var err error
-				if streams {
-					result, err = agent.Stream(t.Context(), fantasy.AgentStreamCall{Prompt: "go"})
-				} else {
-					result, err = agent.Generate(t.Context(), fantasy.AgentCall{Prompt: "go"})
-				}
-				require.NoError(t, err)
-				require.Len(t, result.Steps, 2, "the model is asked again, with the results")
-
-				results := map[string]fantasy.ToolResultContent{}
-				for _, res := range result.Steps[0].Content.ToolResults() {
-					results[res.ToolCallID] = res
-				}
-				require.Len(t, results, len(calls), "every call has a result")
-				content, isError := said(t, results["ok"])
-				require.Contains(t, content, tt.content)
-				require.Equal(t, tt.isError, isError)
-				content, isError = said(t, results["mistake"])
-				require.Contains(t, content, "without a unit")
-				require.True(t, isError)
-				if tt.err == nil {
-					require.Equal(t, []string{"true"}, manager.commands)
-				}
-
-				require.Len(t, model.sent[0].Tools, 4)
-				for _, sent := range model.sent[0].Tools {
-					schema := sent.(fantasy.FunctionTool).InputSchema
-					require.Equal(t, "object", schema["type"])
-					require.NotNil(t, schema["properties"])
-					require.NotNil(t, schema["required"])
-				}
-			})
-		}
+			require.Len(t, model.sent[0].Tools, 4)
+			for _, sent := range model.sent[0].Tools {
+				schema := sent.(fantasy.FunctionTool).InputSchema
+				require.Equal(t, "object", schema["type"])
+				require.NotNil(t, schema["properties"])
+				require.NotNil(t, schema["required"])
+			}
+		})
 	}
 }
 
@@ -162,36 +167,19 @@ func TestNewAgentRunsNoHalfCommand(t *testing.T) {
 		{"chattool, with a repair of the host", chattool.NewAgent, repair, nil},
 		{"fantasy", unguarded, nil, []string{"rm -rf /tmp"}}, // if this fails, fantasy has changed and NewAgent can go
 	} {
-		for _, streams := range []bool{false, true} {
-			name := tt.name
-			if streams {
-				name += ", streamed"
+		eachWay(t, tt.name, func(t *testing.T, streams bool) {
+			manager, model := newScript(t, 0), &scripted{calls: cutOff}
+			var opts []fantasy.AgentOption
+			if tt.repair != nil {
+				opts = append(opts, fantasy.WithRepairToolCall(tt.repair))
 			}
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				manager, model := &fake{}, &scripted{calls: cutOff}
-				var opts []fantasy.AgentOption
-				if tt.repair != nil {
-					opts = append(opts, fantasy.WithRepairToolCall(tt.repair))
-				}
-				agent := tt.newAgent(model, all(toolset.Static(manager), nil), opts...)
-				var result *fantasy.AgentResult
-				var err error
-				if streams {
-					result, err = agent.Stream(t.Context(), fantasy.AgentStreamCall{Prompt: "go", RepairToolCall: tt.repair})
-				} else {
-					result, err = agent.Generate(t.Context(), fantasy.AgentCall{Prompt: "go", RepairToolCall: tt.repair})
-				}
-				require.NoError(t, err)
-				require.Equal(t, tt.runs, manager.commands)
-				require.Len(t, result.Steps, 2, "the model is asked again")
-				results := result.Steps[0].Content.ToolResults()
-				require.Len(t, results, 1, "and told what became of its call")
-				if tt.runs == nil {
-					require.IsType(t, fantasy.ToolResultOutputContentError{}, results[0].Result)
-				}
-			})
-		}
+			results := run(t, tt.newAgent(model, all(toolset.Static(manager)), opts...), streams, tt.repair, nil)
+			require.Equal(t, tt.runs, manager.runs())
+			require.Len(t, results, 1, "the model is told what became of its call")
+			if tt.runs == nil {
+				require.IsType(t, fantasy.ToolResultOutputContentError{}, results["cut"].Result)
+			}
+		})
 	}
 }
 
@@ -200,43 +188,23 @@ func TestNewAgentRunsNoHalfCommand(t *testing.T) {
 func TestToolRefusesRepairedCall(t *testing.T) {
 	t.Parallel()
 	repaired := fantasy.ToolCallContent{ToolCallID: "cut", ToolName: "execute", Input: `{"command": "rm -rf /tmp"}`}
-	for _, streams := range []bool{false, true} {
-		for _, provided := range []bool{false, true} {
-			name := map[bool]string{true: "streamed", false: "generated"}[streams]
+	for name, provided := range map[string]bool{"a model": false, "a ModelProvider": true} {
+		eachWay(t, name, func(t *testing.T, streams bool) {
+			manager, model := newScript(t, 0), &scripted{calls: append(slices.Clone(cutOff), repaired)}
+			var models func() fantasy.LanguageModel
 			if provided {
-				name += ", with a ModelProvider"
+				models = func() fantasy.LanguageModel { return model }
 			}
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				manager, model := &fake{}, &scripted{calls: append(slices.Clone(cutOff), repaired)}
-				var models func() fantasy.LanguageModel
-				if provided {
-					models = func() fantasy.LanguageModel { return model }
-				}
-				agent := chattool.NewAgent(model, all(toolset.Static(manager), nil))
-				run := func() fantasy.ToolResultContent {
-					model.sent = nil
-					var result *fantasy.AgentResult
-					var err error
-					if streams {
-						result, err = agent.Stream(t.Context(), fantasy.AgentStreamCall{Prompt: "go", ModelProvider: models})
-					} else {
-						result, err = agent.Generate(t.Context(), fantasy.AgentCall{Prompt: "go", ModelProvider: models})
-					}
-					require.NoError(t, err)
-					results := result.Steps[0].Content.ToolResults()
-					return results[len(results)-1]
-				}
-				content, isError := said(t, run())
-				require.True(t, isError, content)
-				require.Contains(t, content, "arguments")
-				require.Empty(t, manager.commands)
+			agent := chattool.NewAgent(model, all(toolset.Static(manager)))
+			content, isError := said(t, run(t, agent, streams, nil, models)["cut"])
+			require.True(t, isError, content)
+			require.Contains(t, content, "arguments")
+			require.Empty(t, manager.runs())
 
-				model.calls = []fantasy.ToolCallContent{repaired}
-				content, isError = said(t, run())
-				require.False(t, isError, content)
-				require.Equal(t, []string{"rm -rf /tmp"}, manager.commands)
-			})
-		}
+			model.calls, model.sent = []fantasy.ToolCallContent{repaired}, nil
+			content, isError = said(t, run(t, agent, streams, nil, models)["cut"])
+			require.False(t, isError, content)
+			require.Equal(t, []string{"rm -rf /tmp"}, manager.runs())
+		})
 	}
 }

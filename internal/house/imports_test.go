@@ -268,7 +268,7 @@ var arrows = []arrow{
 		dir:     "chattool",
 		module:  []string{"chattool/toolset", "procmgr", "headtail"},
 		outside: []string{fantasy, xerrors},
-		tests:   []string{"procmgr/proclocal", "procmgr/prochttp"},
+		tests:   []string{"procmgr/proclocal", "procmgr/proctest"},
 		why:     "it only turns a toolset into tools of fantasy; schemas and shell syntax stay in toolset, where every loop gets them",
 	},
 	{

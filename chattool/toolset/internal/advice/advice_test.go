@@ -1,9 +1,6 @@
 package advice_test
 
 import (
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +9,6 @@ import (
 
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
-	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -90,11 +86,8 @@ func TestCutWrite(t *testing.T) {
 	}{
 		{"curl's exit code", "node srv.js & sleep 1; curl -s localhost:3000/big", 23, "xxx", "`node … >server.log 2>&1 &`"},
 		{"a message", "npm start &\ncat f | base64", 1, unavailable, "npm in the background makes the pipe non-blocking"},
-		{"Python", "(cd app && npx vite) & python3 gen.py", 1, "BlockingIOError: [Errno 11] write could not complete without blocking\n", "npx in the background"},
-		{"bun", "PORT=1 bun run dev & git log", 128, "fatal: write failure on standard output: Resource temporarily unavailable\n", "bun in the background"},
 		{"in front", "node gen.js; curl -s localhost:3000/big", 23, "xxx", ""},
 		{"another program", "python3 -m http.server & curl -s localhost:8000/big", 23, "xxx", ""},
-		{"another end", "node srv.js & curl -s localhost:3000/", 22, "xxx", ""},
 		{"a name in a text", "echo node & cat f", 1, unavailable, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -117,19 +110,12 @@ func TestExitCode(t *testing.T) {
 	}{
 		{"success", "x", 0, "", ""},
 		{"failure", "x", 1, "", ""},
-		{"128", "x", 128, "", ""},
-		{"255", "x", 255, "", ""},
 		{"not executable", "./x", 126, "sh: 1: ./x: Permission denied\n", "exit_code 126 usually means that what was called is a directory, or a file that could not be executed: for a script, use chmod +x, or name its interpreter first."},
 		{"a directory", "/tmp", 126, "bash: line 1: /tmp: Is a directory\n", ""},
 		{"a variable that nothing has set", "set -u; echo $NOPE", 127, "bash: line 1: NOPE: unbound variable\n", ""},
-		{"in a script", "./x", 127, "./x: line 1: NOPE: unbound variable\n", ""},
-		{"a demand with its own words", ": ${X:?name the host}", 127, "/bin/bash: line 1: X: name the host\n", ""},
 		{"not found", "x 2>/dev/null", 127, "", "exit_code 127 usually means that a command was not found: look at its spelling, PATH and the directory."},
-		{"not found, as dash says", "x", 127, "sh: 1: x: not found\n", ""},
 		{"not found, as bash says", "./x", 127, "bash: line 1: ./x: No such file or directory\n", ""},
 		{"killed", "x; y", 137, "", "exit_code 137 usually means that a program that the command ran was ended by signal 9, SIGKILL: out of memory, or a kill from outside."},
-		{"crashed", "x", 139, "", "exit_code 139 usually means that a program that the command ran was ended by signal 11, SIGSEGV: it crashed."},
-		{"aborted", "x", 134, "", "exit_code 134 usually means that a program that the command ran was ended by signal 6, SIGABRT: it gave up by itself."},
 		{"terminated", "x", 143, "", "exit_code 143 usually means that a program that the command ran was ended by signal 15, SIGTERM."},
 		{"a signal whose number differs by system", "x", 138, "", ""},
 	} {
@@ -152,40 +138,6 @@ func TestExitCodeIsSaidOnce(t *testing.T) {
 			r := exited("x", 137, "")
 			set(&r.Output.Process)
 			require.Empty(t, advice.Notes(r))
-		})
-	}
-}
-
-// The exit codes match real shells.
-func TestExitCodeAgainstShells(t *testing.T) {
-	t.Parallel()
-	for _, shell := range []string{"dash", "bash"} {
-		t.Run(shell, func(t *testing.T) {
-			testenv.Programs(t, shell, "sh", "timeout", "sleep")
-			// If PATH has a directory that the user cannot enter, dash says of what
-			// is not there: "Permission denied".
-			var dirs []string
-			for _, name := range []string{"sh", "timeout", "sleep"} {
-				path, err := exec.LookPath(name)
-				require.NoError(t, err)
-				dirs = append(dirs, filepath.Dir(path))
-			}
-			path := "PATH=" + strings.Join(dirs, string(os.PathListSeparator))
-			for _, tt := range []struct{ script, want string }{
-				{"no-such-program", ""},
-				{"no-such-program 2>/dev/null", "exit_code 127 usually"},
-				{"./no-such-program", ""},
-				{"/ 2>/dev/null", "exit_code 126 usually"},
-				{"sh -c 'kill -9 $$'; exit $?", "ended by signal 9, SIGKILL"},
-				{"sh -c 'kill -15 $$'; exit $?", "ended by signal 15, SIGTERM"},
-				{"timeout -s KILL 0.01 sleep 10; exit $?", "ended by signal 9, SIGKILL"},
-			} {
-				cmd := exec.Command(shell, "-c", tt.script)
-				cmd.Env = append(os.Environ(), path)
-				out, _ := cmd.CombinedOutput()
-				note := noteOn(tt.script, cmd.ProcessState.ExitCode(), string(out))
-				require.True(t, strings.Contains(note, tt.want) && (tt.want == "") == (note == ""), "%s: %s: %q, %s", shell, tt.script, note, out)
-			}
 		})
 	}
 }

@@ -61,19 +61,13 @@ func TestPromptWithoutAnswer(t *testing.T) {
 	}{
 		{"apt", "apt-get install x", "Do you want to continue? [Y/n] Abort.\n", true},
 		{"python", "python3 x.py", "Name: Traceback (most recent call last):\n  File \"x.py\", line 1\nEOFError: EOF when reading a line\n", true},
-		{"quoted", "x 'a < b | c'", "Continue? ", true},
-		{"or", "x || y", "Continue? ", true},
-		{"commented", "x # | y", "Continue? ", true},
 		{"stderr", "x 2>&1 >/dev/null", "Continue? ", true},
 		{"piped", "yes | x", "Continue? ", false},
 		{"from a file", "x < answers", "Continue? ", false},
 		{"from nothing", "x < /dev/null", "Continue? ", true},
 		{"here-document", "x <<EOF\ny\nEOF", "Continue? ", false},
-		{"here-string", "x <<< y", "Continue? ", false},
 		{"in a subshell", "(cd sub; x < answers)", "Continue? ", false},
-		{"not valid", "x '| y", "Continue? ", false},
 		{"another abort", "x", "Abort.\n", false},
-		{"another error", "x", "EOFError\n", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			require.Equal(t, tt.want, noteOn(tt.command, 1, tt.output) == question)
@@ -114,11 +108,6 @@ const (
 // The outputs come from real programs.
 func TestQuestionWithinTheOutput(t *testing.T) {
 	t.Parallel()
-	const getpass = "/usr/lib/python3.11/getpass.py:91: GetPassWarning: Can not control echo on the terminal.\n" +
-		"  passwd = fallback_getpass(prompt, stream)\nWarning: Password input may be echoed.\nPassword: Traceback (most recent call last):\n" +
-		"  File \"/usr/lib/python3.11/getpass.py\", line 69, in unix_getpass\n    old = termios.tcgetattr(fd)     # a copy to save\n" +
-		"termios.error: (25, 'Inappropriate ioctl for device')\n\nDuring handling of the above exception, another exception occurred:\n\n" +
-		"  File \"/usr/lib/python3.11/getpass.py\", line 148, in _raw_input\n    raise EOFError\nEOFError\n"
 	for _, tt := range []struct {
 		name, command string
 		code          int
@@ -127,20 +116,14 @@ func TestQuestionWithinTheOutput(t *testing.T) {
 	}{
 		{"su", "su -c id", 1, "Password: su: Authentication failure\n", secret},
 		{"passwd", "passwd ada", 10, "New password: Password change has been aborted.\npasswd: Authentication token manipulation error\npasswd: password unchanged\n", secret},
-		{"getpass", "python3 login.py", 1, getpass, secret},
 		{"rm -i", "rm -i a b; ls", 0, "rm: remove regular file 'a'? rm: remove regular empty file 'b'? a\nb\n", leftOut},
-		{"mv -i", "mv -i a b && echo moved", 0, "mv: overwrite 'b'? moved\n", leftOut},
 		{"git add -p", "git add -p", 0, "@@ -1,2 +1,2 @@\n a\n-b\n+c\n(1/1) Stage this hunk [y,n,q,a,d,e,?]? \n", leftOut},
-		{"git checkout -p", "git checkout -p", 0, "(1/2) Discard this hunk from worktree [y,n,q,a,d,j,J,g,/,e,?]? \n", leftOut},
 
-		{"su that succeeded", "su -c id", 0, "Password: su: warning\n", ""},
 		{"a log with a password", "./check", 1, "login: password: sudo: 3 attempts\n", ""},
-		{"a field that is called so", "./check", 1, "Password: too short\n", ""},
 		{"another EOFError", "python3 x.py", 1, "Traceback (most recent call last):\n  File \"x.py\", line 1\nEOFError\n", ""},
 		{"a log of rm -i", "grep -v x log", 0, "rm: remove regular file 'a'? a\n", ""},
 		{"answered", "yes | rm -i a; ls", 0, "rm: remove regular file 'a'? b\n", ""},
 		{"rm -i that failed", "rm a", 1, "rm: cannot remove 'a': Is a directory\n", ""},
-		{"a word", "echo read this", 0, "read this\n", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			require.Equal(t, tt.want, noteOn(tt.command, tt.code, tt.output))
