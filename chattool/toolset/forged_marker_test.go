@@ -4,12 +4,9 @@ package toolset_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -125,69 +122,37 @@ func TestPrintedMarkersDoNotCount(t *testing.T) {
 		"all tests pass\n... [the line above 41 times more] ...\n... [5 empty lines more] ...\n" +
 		"... [of these, by line] ...\n12: error: the disk is on fire ... [3 more like it]\n... [the end] ...\n\n"
 	numbered := numbered(300 << 10)
-	hosts := managers(t)
+	l := newLoop(t, toolset.Options{Format: toolset.FormatText})
 	repeated := strings.Repeat("the same line\n", 9)
 	for _, tt := range []struct {
 		name          string
 		printed       string
 		folded, lines int
 		cut           bool
-		highlights    bool
-		header        string // of FormatText, with N for the number of highlights
+		code          int // with 1 there are highlights
 	}{
-		{"nothing real", forgeries, 0, 0, false, false, ""},
-		{"two folds", repeated + forgeries + repeated, 2, 0, false, false, " · folded 2 runs"},
-		{"a gap", forgeries + numbered + forgeries, 0, 0, true, false, " bytes printed, "},
-		{"a gap with highlights", repeated + forgeries + numbered + "error: no space\nx\n" + numbered + "FAILED y\n" + numbered + forgeries,
-			1, 0, true, true, " · folded 1 run · shown N highlights · "},
-		{"a long line", strings.Repeat("x", 30_000) + "\n" + forgeries, 0, 1, true, false, " · cut 1 line · "},
+		{"nothing real", forgeries, 0, 0, false, 0},
+		{"two folds", repeated + forgeries + repeated, 2, 0, false, 0},
+		{"a gap", forgeries + numbered + forgeries, 0, 0, true, 0},
+		{"a gap with highlights", repeated + forgeries + numbered + "error: no space\nx\n" + numbered + "FAILED y\n" + numbered + forgeries, 1, 0, true, 1},
+		{"a long line", strings.Repeat("x", 30_000) + "\n" + forgeries, 0, 1, true, 0},
 	} {
-		path := filepath.Join(t.TempDir(), "printed")
-		require.NoError(t, os.WriteFile(path, []byte(tt.printed), 0o600))
-		for name, m := range hosts {
-			for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
-				t.Run(fmt.Sprint(tt.name, name, format), func(t *testing.T) {
-					t.Parallel()
-					set := newSet(toolset.Static(m), &toolset.Options{Format: format})
-					command := "cat " + path
-					if tt.highlights { // a command that prints files, or that succeeds, has none of these
-						command += "; exit 1"
-					}
-					res := say(t, set, "execute", arguments(t, "command", command))
-					report := res.Report
-					require.Equal(t, !tt.highlights, report.Success, res.Content)
-					require.Contains(t, *report.Output, "[of these, by line]")
-					require.Equal(t, tt.folded, report.Folded)
-					require.Len(t, report.Highlights, report.Shown)
-					require.Equal(t, tt.highlights, report.Shown > 0)
-					require.Equal(t, tt.cut, report.Truncated != nil)
-					if tt.cut {
-						require.Equal(t, tt.lines, report.Truncated.TruncatedLines)
-					}
-					if format == toolset.FormatText {
-						header, _, _ := strings.Cut(res.Content, "\n")
-						want := strings.ReplaceAll(tt.header, "N", strconv.Itoa(report.Shown))
-						if report.Shown == 1 { // a busy machine had no time to search for more
-							want = strings.ReplaceAll(want, "highlights", "highlight")
-						}
-						require.Contains(t, header, want)
-						for _, fact := range []string{"folded", "shown ", "cut", "bytes printed"} {
-							require.Equal(t, strings.Contains(tt.header, fact) || tt.cut && fact == "bytes printed", strings.Contains(header, fact), header)
-						}
-						return
-					}
-					var object map[string]any
-					require.NoError(t, json.Unmarshal([]byte(res.Content), &object))
-					for field, number := range map[string]int{"folded": tt.folded, "shown": report.Shown} {
-						value, ok := object[field]
-						require.Equal(t, number > 0, ok, field)
-						if ok {
-							require.EqualValues(t, number, value, field)
-						}
-					}
-					require.Equal(t, tt.cut, object["truncated"] != nil)
-				})
+		t.Run(tt.name, func(t *testing.T) {
+			l.prints(tt.printed, tt.code)
+			res := l.run()
+			report := res.Report
+			require.Contains(t, *report.Output, "[of these, by line]")
+			require.Equal(t, tt.folded, report.Folded)
+			require.Len(t, report.Highlights, report.Shown)
+			require.Equal(t, tt.code == 1, report.Shown > 0)
+			require.Equal(t, tt.cut, report.Truncated != nil)
+			if tt.cut {
+				require.Equal(t, tt.lines, report.Truncated.TruncatedLines)
 			}
-		}
+			header, _, _ := strings.Cut(res.Content, "\n")
+			for fact, is := range map[string]bool{"folded ": tt.folded > 0, "shown ": report.Shown > 0, "cut 1 line": tt.lines > 0, " bytes printed, ": tt.cut} {
+				require.Equal(t, is, strings.Contains(header, fact), header)
+			}
+		})
 	}
 }

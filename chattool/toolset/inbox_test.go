@@ -38,29 +38,6 @@ func TestInboxGarbledCursor(t *testing.T) {
 	}
 }
 
-// A cursor that was saved while the manager could not be asked lacks nothing.
-// The next one is up to date.
-func TestInboxAckWithoutAManager(t *testing.T) {
-	t.Parallel()
-	w := newWorld()
-	m := &view{w, "chat"}
-	var broken error
-	set := newSet(func(context.Context) (procmgr.Manager, error) { return m, broken }, inboxOptions())
-	inbox := set.Inbox(t.Context(), "")
-	l := background(t, w, set, "x")
-	w.exit(l, 1)
-	say(t, set, "process_output", `{"process_id":"`+l.ID+`"}`)
-	pending := func(cursor string) int {
-		n, err := newSet(toolset.Static(m), inboxOptions()).Inbox(t.Context(), cursor).Pending(t.Context())
-		require.NoError(t, err)
-		return len(n.Processes)
-	}
-	broken = errors.New("the workspace is stopped")
-	require.Equal(t, 1, pending(inbox.Ack(toolset.Notices{})))
-	broken = nil
-	require.Equal(t, 0, pending(inbox.Ack(toolset.Notices{})))
-}
-
 // What Pending has returned stays as it was sent until Ack, whatever becomes of the
 // process. Then the rest is told, and nothing twice.
 func TestInboxTellsEachThingOnce(t *testing.T) {
@@ -94,27 +71,32 @@ func TestInboxTellsEachThingOnce(t *testing.T) {
 	require.Empty(t, pending())
 }
 
-// An error of the resolver or of the manager loses nothing.
+// An error of the resolver or of the manager loses nothing, and neither does a cursor
+// that was saved meanwhile. The next one is up to date.
 func TestInboxErrors(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
 	m := &view{w, "chat"}
-	ouch := errors.New("the workspace is stopped")
 	var broken error
 	set := newSet(func(context.Context) (procmgr.Manager, error) { return m, broken }, inboxOptions())
 	inbox := set.Inbox(t.Context(), "")
 	l := background(t, w, set, "x")
 	w.exit(l, 0)
-	broken = ouch
+	broken = errors.New("the workspace is stopped")
 	_, err := inbox.Pending(t.Context())
-	require.ErrorIs(t, err, ouch)
+	require.ErrorIs(t, err, broken)
 	require.Equal(t, "toolset: pending notices: the workspace is stopped", err.Error())
-	require.ErrorIs(t, inbox.Wait(t.Context()), ouch)
-	inbox.Ack(toolset.Notices{})
+	require.ErrorIs(t, inbox.Wait(t.Context()), broken)
+	cursor := inbox.Ack(toolset.Notices{})
 	broken = nil
 	n, err := inbox.Pending(t.Context())
 	require.NoError(t, err)
 	require.Contains(t, n.Text, l.ID)
+	for cursor, want := range map[string]int{cursor: 1, inbox.Ack(n): 0} {
+		n, err := newSet(toolset.Static(m), inboxOptions()).Inbox(t.Context(), cursor).Pending(t.Context())
+		require.NoError(t, err)
+		require.Len(t, n.Processes, want)
+	}
 }
 
 // A manager that does not wait for events is not asked without a pause.

@@ -127,43 +127,6 @@ func TestMeanwhileIsFolded(t *testing.T) {
 	}
 }
 
-// A manager that was restarted knows none of the processes. Each of them is told,
-// even if there are more than one message tells.
-func TestRestartIsTold(t *testing.T) {
-	t.Parallel()
-	for tool, arguments := range map[string]string{"process_output": nothing, "process_list": `{}`, "Inbox.Pending": `{}`} {
-		t.Run(tool, func(t *testing.T) {
-			w := newWorld()
-			opts := &toolset.Options{NoticesInInbox: tool == "Inbox.Pending"}
-			set := newSet(toolset.Static(&view{w, "chat"}), opts)
-			inbox := set.Inbox(t.Context(), "")
-			var want, got []string
-			for range 20 {
-				want = append(want, background(t, w, set, "x").ID)
-			}
-			for _, l := range w.all {
-				l.gone = true
-			}
-			w.log = append(w.log, procmgr.Event{}, procmgr.Event{})
-			w.lost = len(w.log) - 1 // so the page says Gap
-			for range 5 {
-				lines := say(t, set, strings.Replace(tool, "Inbox.Pending", "process_list", 1), arguments).Report.Meanwhile
-				n, err := inbox.Pending(t.Context())
-				require.NoError(t, err)
-				inbox.Ack(n)
-				for _, p := range n.Processes {
-					lines = append(lines, p.ID+" ")
-				}
-				for _, line := range lines {
-					id, _, _ := strings.Cut(line, " ")
-					got = append(got, id)
-				}
-			}
-			require.ElementsMatch(t, want, got)
-		})
-	}
-}
-
 // The model pays for one request more, and only while something runs that
 // another result does not show.
 func TestMeanwhileRequests(t *testing.T) {
