@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -257,4 +259,31 @@ func TestApproveOutsideOfTheTimeout(t *testing.T) {
 	require.Equal(t, 20*time.Millisecond, m.starts[0].Wait)
 	call(t, m, opts, "process_input", `{"process_id":"p1","text":"x","wait_timeout":"20ms"}`)
 	require.Equal(t, 20*time.Millisecond, m.inputs[0].Wait)
+}
+
+// Approve may be asked about two calls at once: one question does not wait for the
+// answer to another.
+func TestApproveOfTwoCallsAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var asked sync.WaitGroup
+		asked.Add(2)
+		m := &fake{}
+		set := newSet(toolset.Static(m), &toolset.Options{Approve: func(_ context.Context, q toolset.Question) (toolset.Verdict, error) {
+			asked.Done()
+			asked.Wait()
+			return toolset.Verdict{Deny: q.Command == "b"}, nil
+		}})
+		var calls sync.WaitGroup
+		for command, denied := range map[string]bool{"a": false, "b": true} {
+			calls.Go(func() {
+				res := say(t, set, "execute", arguments(t, "command", command))
+				if res.Report.Denied != denied {
+					t.Errorf("%s: %s", command, res.Content)
+				}
+			})
+		}
+		calls.Wait()
+		require.Len(t, m.starts, 1)
+	})
 }

@@ -114,28 +114,3 @@ func TestLocalHighlightsKeepTheGravest(t *testing.T) {
 		}
 	}
 }
-
-// The manager cuts its text by other rules than a result. No line falls between
-// the two.
-func TestLocalHighlightsReachTheCut(t *testing.T) {
-	t.Parallel()
-	for name, fill := range map[string]string{
-		"the beginning is full of escapes": `a='"\t"\t"\t"\t"'; b='a line as most'`,
-		"the end is full of escapes":       `a='a line as most'; b='"\t"\t"\t"\t"'`,
-		"long lines":                       `a=$(printf '%3000s' x); b='a short line'`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := newReader(t, fill+`; i=0; while [ $i -lt 1200 ]; do printf '%d %s\n' $i "$a"; `+
-				`case $i in 50|150|250|350|450|550|650|750|850|950|1050|1150) echo "fatal: it is $(echo $i | tr 0-9 a-j)"; echo;; 600) a=$b;; esac; i=$((i+1)); done; exit 1`)
-			for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
-				for tokens := 1500; tokens <= 16000; tokens += tokens / 9 {
-					output := *r.read(t, format, tokens).Report.Output
-					for _, name := range []string{"fa", "bfa", "cfa", "dfa", "efa", "ffa", "gfa", "hfa", "ifa", "jfa", "bafa", "bbfa"} {
-						require.Contains(t, output, "fatal: it is "+name+"\n", "%v, %d tokens", format, tokens)
-					}
-				}
-			}
-		})
-	}
-}
