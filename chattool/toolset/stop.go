@@ -1,191 +1,202 @@
 package toolset
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"math"
+	"slices"
+	"sync"
 	"time"
 
-	"github.com/toolproc/toolproc/chattool/internal/wording"
+	"golang.org/x/xerrors"
+
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-const (
-	// snapshotLimit is how long a read may take that follows a failed one.
-	snapshotLimit = 5 * time.Second
-	// signalLimit is how long a signal may take that follows a canceled
-	// call: the 5 s that Kill may take, and the way there.
-	signalLimit = 7 * time.Second
-	// stopGrace is how long a command may take to end by itself before it is
-	// killed. It is short because the user who pressed stop is waiting.
-	stopGrace = 2 * time.Second
-	// signalGrace is how long process_signal watches the effect of its
-	// signal.
-	signalGrace = 1500 * time.Millisecond
-)
+// errStopped is the cause with which Set.Stop ends the contexts of calls.
+var errStopped = errors.New("stopped by the user")
 
-// stopped reports whether a context that has ended asks for a stop. A deadline
-// says only that the caller no longer waits. It does not say that the work is
-// unwanted, because most deadlines are set far above this package, for all
-// calls alike.
-func stopped(ctx context.Context) bool { return !errors.Is(ctx.Err(), context.DeadlineExceeded) }
+// An inFlight is a call that starts a process, or waits for one.
+type inFlight struct {
+	m  procmgr.Manager
+	id string // of the process
+	// starts says that it is a call of execute, which ends its process if its context
+	// is canceled, unless the process is in the background.
+	starts, background bool
 
-// byUser reports whether Set.Stop has ended a context.
-func byUser(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errStopped) }
-
-// fresh returns a context that does not end with ctx but keeps its values. A
-// resolver's manager may find its chat or its credentials there.
-func fresh(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), limit)
+	cancel context.CancelCauseFunc
+	done   chan struct{} // closed when the call has done its work
 }
 
-// snapshot reads the state of a process and its output from an offset on, even if
-// ctx has ended.
-func (k *kit) snapshot(ctx context.Context, m procmgr.Manager, id string, from int64) (procmgr.Output, error) {
-	ctx, cancel := fresh(ctx, snapshotLimit)
+// enter notes that a call is in flight until leave is called. The returned context ends
+// at Stop.
+func (k *kit) enter(ctx context.Context, c inFlight) (_ context.Context, leave func()) {
+	ctx, c.cancel = context.WithCancelCause(ctx)
+	c.done = make(chan struct{})
+	k.inFlight.Store(&c, nil)
+	return ctx, func() {
+		k.inFlight.Delete(&c)
+		c.cancel(nil)
+		close(c.done)
+	}
+}
+
+// Stop ends what runs in the foreground of a chat, as Ctrl-C does in a shell: the chat
+// whose Manager the Resolver returns for ctx. It sends Terminate to the chat's calls that
+// are starting a process, and to each of its processes that is running and is not a
+// background process. What still runs after 2 s gets Kill. Background processes and what
+// a command has left behind, detached, live on, and so do other chats. If the Resolver
+// returns a [procmgr.Host], Stop ends only processes without a chat. Calls of this Set
+// that wait, also for background processes, return that they were stopped by the user.
+//
+// Stop returns the processes that it has ended, or tried to, as they are now. ctx bounds
+// it, so it must not be the context of the turn if that has ended. Stop does not end a
+// loop: cancel the context of the turn after it, or the model goes on.
+func (s *Set) Stop(ctx context.Context) ([]procmgr.Process, error) {
+	m, err := s.resolve(ctx)
+	if err != nil {
+		return nil, xerrors.Errorf("toolset: stop: %w", err)
+	}
+	var page procmgr.ListPage
+	listErr := survive(func() (err error) {
+		page, err = m.List(ctx, procmgr.ListRequest{})
+		return err
+	})
+	var chat string // "" for a host, also one that a guard hides
+	_, host := m.(procmgr.Host)
+	if !host {
+		who, _ := conversationIn(m, page.Processes)
+		chat = who.chat
+	}
+	host = host || chat == "" && len(page.Processes) > 0
+	own := make(map[string]bool) // the IDs of the chat
+	// What is to be ended has a call that does it by itself, or nil.
+	targets := make(map[string]*inFlight)
+	for _, p := range page.Processes {
+		if p.ChatID == chat {
+			own[p.ID] = true
+			if p.State == procmgr.Running && !p.Background {
+				targets[p.ID] = nil
+			}
+		}
+	}
+	var calls []*inFlight
+	looking, cancel := context.WithTimeout(ctx, stopGrace)
 	defer cancel()
-	req := procmgr.OutputRequest{From: from}
-	usual, _ := k.page.allow(0)
-	req.Limit, req.Highlight = k.page.ask(usual)
-	return m.Output(ctx, id, req)
-}
-
-// settle waits up to grace for the end of a process. A wait also ends when the
-// shell ends, so there may be two waits.
-func (k *kit) settle(ctx context.Context, m procmgr.Manager, id string, from int64, grace time.Duration) (procmgr.Output, error) {
-	deadline := time.Now().Add(grace)
-	var out procmgr.Output
-	for range 2 {
-		next, err := m.Output(ctx, id, procmgr.OutputRequest{From: from, Wait: max(time.Until(deadline), 0), Limit: k.opts.Limit})
-		if err != nil {
-			return out, err
-		}
-		out = next
-		if out.Process.State != procmgr.Detached {
-			break
-		}
-	}
-	return out, nil
-}
-
-// atEnd is an offset that skips all of the output.
-const atEnd = math.MaxInt64
-
-// cancel stops a command whose caller has asked for a stop: first with terminate, and
-// with kill if it does not end. Start returned out and err.
-func (r *run) cancel(ctx context.Context, out procmgr.Output, err error) report {
-	begun := err == nil || mayHaveBegun(out, err)
-	if r.req.Background && (begun || !byUser(ctx)) {
-		return r.leave(ctx, out, begun)
-	}
-	limit, grace := signalLimit, stopGrace
-	if !begun {
-		limit = stopGrace // the signal spends the ID; most likely no process has it
-	}
-	var sent error
-	for _, sig := range []procmgr.Signal{procmgr.Terminate, procmgr.Kill} {
-		sent = r.signal(ctx, sig, limit)
-		over := errors.Is(sent, procmgr.ErrNotRunning)
+	for key := range s.inFlight.Range {
+		c := key.(*inFlight)
 		switch {
-		case errors.Is(sent, procmgr.ErrNotFound) && (errors.Is(err, procmgr.ErrUnknown) || errors.Is(sent, procmgr.ErrUnknown)):
-			// This manager is not the one that got the start.
-			return r.kit.undecided(ctx, "it is unknown whether the command ran; check what it would have changed before running it again", r.req.ID)
-		case errors.Is(sent, procmgr.ErrNotFound), sent != nil && !over && !begun:
-			// The ID is spent, so a start that is still on its way runs nothing.
-			return r.kit.canceled(ctx, "the command was not started", nil, "")
-		case sent != nil && !over && sig == procmgr.Terminate:
-			continue // it did not reach the command
+		case s.isOf(looking, c, m, host, chat, own):
+			c.cancel(errStopped)
+			calls = append(calls, c)
+			if c.starts && !c.background {
+				targets[c.id] = c
+			}
+		case c.starts && !host && s.opts.ProcessID == nil && !own[c.id]:
+			targets[c.id] = nil // its random ID is used in no other chat: if it is of this one, it will not start
 		}
-		found, ferr := r.settle(ctx, grace)
-		if ferr == nil {
-			out = found
+	}
+	var (
+		all   sync.WaitGroup // the goroutines of this call; Wait below waits for all
+		mu    sync.Mutex     // guards ended and errs
+		ended []procmgr.Process
+		errs  = []error{listErr}
+	)
+	for id, c := range targets {
+		s.ledger.stoppedByUser(conversationOf(m, chat), id)
+		all.Go(func() {
+			if c != nil {
+				c.wait(ctx)
+			}
+			var p procmgr.Process
+			err := survive(func() (err error) {
+				p, err = s.end(ctx, m, id)
+				return err
+			})
+			mu.Lock()
+			defer mu.Unlock()
+			errs = append(errs, err)
+			if p.ID != "" {
+				ended = append(ended, p)
+			}
+		})
+	}
+	all.Wait()
+	for _, c := range calls {
+		c.wait(ctx)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return ended, xerrors.Errorf("toolset: stop: %w", err)
+	}
+	return ended, nil
+}
+
+// end ends a process, and returns how it is then. If it had not started, its ID is spent,
+// and there is none.
+func (s *Set) end(ctx context.Context, m procmgr.Manager, id string) (procmgr.Process, error) {
+	var out procmgr.Output
+	var sent, err error
+	for _, sig := range []procmgr.Signal{procmgr.Terminate, procmgr.Kill} {
+		sent = m.Signal(ctx, id, sig)
+		grace := stopGrace
+		switch {
+		case errors.Is(sent, procmgr.ErrNotFound):
+			return procmgr.Process{}, nil
+		case sent != nil || sig == procmgr.Kill:
+			grace = 0
 		}
-		switch exited := ferr == nil && found.Process.State == procmgr.Exited; {
-		case over && sig == procmgr.Terminate:
-			return r.kit.canceled(ctx, "the command had ended by then", &out, "")
-		case exited && sig == procmgr.Terminate:
-			return r.kit.canceled(ctx, "the command was stopped", &out, "")
-		case exited:
-			return r.kit.canceled(ctx, "the command was killed, since it did not end when asked to", &out, "")
-		case sig == procmgr.Kill && ferr != nil && (sent == nil || over):
-			return r.kit.canceled(ctx, "the command was killed", nil, "")
+		if out, err = s.settle(ctx, m, id, atEnd, grace); out.Process.State == procmgr.Exited {
+			return out.Process, nil
 		}
-		limit, grace, begun = signalLimit, 0, true
 	}
-	did := "the command could not be stopped and may still run, as process " + r.req.ID
-	if sent != nil && !errors.Is(sent, procmgr.ErrNotRunning) {
-		did += ": " + words(sent)
-	}
-	rep := r.kit.canceled(ctx, did, &out, r.req.ID)
-	rep.Unknown = rep.State == ""
-	return rep
+	out.Process.ID = id
+	return out.Process, cmp.Or(sent, err)
 }
 
-// settle waits up to grace for the end of the command.
-func (r *run) settle(ctx context.Context, grace time.Duration) (procmgr.Output, error) {
-	ctx, done := fresh(ctx, grace+snapshotLimit)
-	defer done()
-	return r.kit.settle(ctx, r.m, r.req.ID, 0, grace)
+// isOf reports whether a call is of a chat: by the Manager m of the chat, or for one of
+// the chat's own IDs. Another chat may have the same ID if the host chooses IDs. Then isOf
+// waits for a start that is under way, because only its process tells the chat. host says
+// that m is a host's own view, and chat is "" also if m has shown no process so far.
+func (s *Set) isOf(ctx context.Context, c *inFlight, m procmgr.Manager, host bool, chat string, own map[string]bool) bool {
+	if sameManager(c.m, m) {
+		return true
+	}
+	if s.opts.ProcessID == nil || !c.starts && !own[c.id] {
+		return own[c.id] && chat != ""
+	}
+	for {
+		var out procmgr.Output
+		err := survive(func() (err error) {
+			out, err = c.m.Output(ctx, c.id, procmgr.OutputRequest{From: atEnd})
+			return err
+		})
+		switch {
+		case err == nil && (host || chat != ""):
+			return out.Process.ChatID == chat
+		case err == nil:
+			page, _ := m.List(ctx, procmgr.ListRequest{})
+			return slices.ContainsFunc(page.Processes, func(p procmgr.Process) bool {
+				return p.ID == c.id && p.ChatID == out.Process.ChatID
+			})
+		case !errors.Is(err, procmgr.ErrNotFound):
+			return false
+		}
+		select {
+		case <-time.After(stopGrace / 100):
+		case <-c.done:
+			return false
+		case <-ctx.Done():
+			return false
+		}
+	}
 }
 
-// leave reports on a background command whose caller is gone. begun says that
-// the command may have begun.
-func (r *run) leave(ctx context.Context, out procmgr.Output, begun bool) report {
-	id := r.req.ID
-	found, err := r.kit.snapshot(ctx, r.m, id, 0)
-	if err == nil {
-		out = found
+// wait waits until the call has done its work, for stopGrace at most.
+func (c *inFlight) wait(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, stopGrace)
+	defer cancel()
+	select {
+	case <-c.done:
+	case <-ctx.Done():
 	}
-	switch {
-	case out.Process.State != "":
-		return r.kit.canceled(ctx, "the command was started in the background, as process "+id+", and left alone", &out, "")
-	case !begun:
-		return r.kit.canceled(ctx, "the command was not started", nil, "")
-	case errors.Is(err, procmgr.ErrNotFound) && !errors.Is(err, procmgr.ErrUnknown):
-		return r.kit.undecided(ctx, "the background command was not seen to start; if it does all the same, it is process "+id, id)
-	}
-	return r.kit.undecided(ctx, "the background command may have started, as process "+id, id)
-}
-
-// signal sends a signal to the process of the run, even if ctx has ended.
-func (r *run) signal(ctx context.Context, sig procmgr.Signal, limit time.Duration) error {
-	ctx, done := fresh(ctx, limit)
-	defer done()
-	return r.m.Signal(ctx, r.req.ID, sig)
-}
-
-// promote reports that a foreground command runs on although its timeout is over:
-// from now on it is a background process.
-func (r *run) promote(rep *report, out procmgr.Output) {
-	rep.fail("still running after %s, the timeout; nothing was killed", wording.Duration(r.req.Wait))
-	if r.overdrawn {
-		rep.fail("still running when the call ran out of time; nothing was killed")
-	}
-	next := max(2*min(r.req.Wait, noLimit/2), time.Minute)
-	rep.Add(`Do not run the command again. Use %s {"process_id":%q,"since":%d,"wait_timeout":%q} to wait on, %s to end it.`,
-		r.kit.names.output, out.Process.ID, out.Next, wording.Duration(min(next, r.kit.opts.MaxTimeout)), r.kit.names.signal)
-}
-
-// overdue reports on a command whose call reached its deadline. It ends
-// nothing: the result is the same as for the tool's own timeout. Start returned
-// out and err.
-func (r *run) overdue(ctx context.Context, out procmgr.Output, err error) report {
-	r.overdrawn = true
-	if err == nil {
-		return r.started(ctx, out, "")
-	}
-	found, ferr := r.kit.snapshot(ctx, r.m, r.req.ID, 0)
-	switch {
-	case ferr == nil:
-		return r.started(ctx, found, "")
-	case out.Process.State != "":
-		return r.started(ctx, out, "") // as it was when the deadline passed
-	case !mayHaveBegun(out, err):
-		return r.kit.canceled(ctx, "nothing was started", nil, "")
-	}
-	rep := unsure(r.req.ID, "the call ran out of time before it was known whether the command has started")
-	rep.isError, rep.Unknown = false, true // a deadline is no failure of the tool
-	rep.Add(`It may run, or be about to start, as process %s. Do not run it again before %s {"process_id":%q} has said twice that there is no such process.`,
-		r.req.ID, r.kit.names.output, r.req.ID)
-	return rep
 }

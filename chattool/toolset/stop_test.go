@@ -3,206 +3,327 @@ package toolset_test
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proctest"
 )
 
-type chatKey struct{}
+// A guarded Manager is no Host, and differs from any other one.
+type guarded struct{ procmgr.Manager }
 
-// A stop ends the command, and says what became of it, whatever Start returned by then.
-// A deadline of the caller ends no process: the result is a timeout.
-func TestExecuteCutShort(t *testing.T) {
-	t.Parallel()
-	var (
-		term     = []procmgr.Signal{"terminate"}
-		both     = []procmgr.Signal{"terminate", "kill"}
-		canceled = context.Canceled
-		overdue  = context.DeadlineExceeded
-		noRoute  = errors.New("no route")
-		only     = procmgr.Output{Process: procmgr.Process{ID: "p1"}} // all that is known of a start whose answer was lost
-		early    = running("p1", "early")
-		soFar    = running("p1", "so far")
-		ended    = exited("p1", 143, "x")
-	)
-	for _, tt := range []struct {
-		name       string
-		startOut   procmgr.Output
-		startErr   error
-		out        procmgr.Output // of each read, or of each after Kill
-		outErr     error
-		signalErr  error
-		signals    []procmgr.Signal
-		success    bool
-		id, want   string
-		stubborn   bool // it runs on until Kill
-		background bool
-		deadline   bool
-	}{
-		{name: "stopped", startOut: early, startErr: canceled, out: ended, signals: term, want: "the call was canceled; the command was stopped"},
-		{name: "no error but canceled", startOut: early, out: ended, signals: term, want: "the command was stopped"},
-		{name: "ended in the same moment", startOut: exited("p1", 0, "done"), success: true, want: "done"},
-		{name: "detached in the same moment", startOut: detached("p1", 0, "done"), success: true, id: "p1", want: "done"},
-		{name: "start never answered", startErr: canceled, out: ended, signals: term, want: "the command was stopped"},
-		{name: "start was prevented", startErr: canceled, signalErr: procmgr.ErrNotFound, signals: term, want: "the command was not started"},
-		{name: "the server was replaced", startErr: canceled, signalErr: errors.Join(procmgr.ErrNotFound, procmgr.ErrUnknown), signals: term, id: "p1", want: "unknown whether the command ran"},
-		{name: "unknown", startErr: procmgr.ErrUnknown, signalErr: procmgr.ErrNotFound, signals: term, id: "p1", want: "unknown whether the command ran"},
-		{name: "over before", startErr: canceled, signalErr: procmgr.ErrNotRunning, out: ended, signals: term, want: "had ended by then"},
-		{name: "over before and unreadable", startErr: canceled, signalErr: procmgr.ErrNotRunning, outErr: noRoute, signals: term, want: "had ended by then"},
-		{name: "ignores terminate", startErr: canceled, stubborn: true, out: exited("p1", 137, "late"), signals: both, want: "was killed, since it did not end"},
-		{name: "survives", startErr: canceled, out: early, signals: both, id: "p1", want: "could not be stopped"},
-		{name: "start was refused on the way", startErr: canceled, signalErr: noRoute, signals: term, want: "the command was not started"},
-		{name: "manager gone", startOut: only, startErr: canceled, signalErr: noRoute, outErr: noRoute, signals: both, id: "p1", want: "may still run, as process p1: no route"},
-		{name: "manager gone after the start", startOut: early, startErr: canceled, signalErr: noRoute, outErr: noRoute, signals: both, id: "p1", want: "early"},
-		{name: "killed and unreadable", startErr: canceled, outErr: noRoute, signals: both, want: "the command was killed"},
-		{name: "refused", startErr: procmgr.ErrLimit, want: "nothing was started"},
-
-		{name: "background", background: true, startErr: canceled, out: early, id: "p1", want: "in the background, as process p1, and left alone"},
-		{name: "background and unreadable", background: true, startOut: early, startErr: canceled, outErr: noRoute, id: "p1", want: "in the background, as process p1, and left alone"},
-		{name: "background that was refused on the way", background: true, startErr: canceled, outErr: noRoute, want: "the command was not started"},
-		{name: "background that was not seen", background: true, startOut: only, startErr: canceled, outErr: procmgr.ErrNotFound, id: "p1", want: "was not seen to start"},
-		{name: "background and nothing known", background: true, startOut: only, startErr: canceled, outErr: noRoute, id: "p1", want: "may have started"},
-
-		{name: "deadline", deadline: true, startOut: early, startErr: overdue, out: soFar, id: "p1", want: "still running when the call ran out of time; nothing was killed"},
-		{name: "deadline as the wait ends", deadline: true, startOut: soFar, id: "p1", want: "still running when the call ran out of time; nothing was killed"},
-		{name: "deadline, and the answer was lost", deadline: true, startOut: only, startErr: overdue, out: soFar, id: "p1", want: `process_output {\"process_id\":\"p1\",\"since\":6`},
-		{name: "deadline, and it has ended meanwhile", deadline: true, startOut: early, startErr: overdue, out: exited("p1", 0, "all"), success: true, want: `"output":"all"`},
-		{name: "deadline, and it cannot be read any more", deadline: true, startOut: early, startErr: overdue, outErr: noRoute, id: "p1", want: `"output":"early"`},
-		{name: "deadline on its way", deadline: true, startOut: only, startErr: overdue, outErr: procmgr.ErrNotFound, id: "p1", want: "before it was known whether the command has started"},
-		{name: "deadline, and nobody knows", deadline: true, startErr: procmgr.ErrUnknown, outErr: noRoute, id: "p1", want: "before it was known whether the command has started"},
-		{name: "deadline of a careless manager", deadline: true, startErr: overdue, out: soFar, id: "p1", want: "still running when the call ran out of time"},
-		{name: "deadline before it was sent", deadline: true, startErr: overdue, outErr: noRoute, want: "the call ran out of time; nothing was started"},
-		{name: "deadline in the background", deadline: true, background: true, startOut: only, startErr: overdue, out: soFar, success: true, id: "p1", want: "Runs in the background as process p1"},
-	} {
-		t.Run(tt.name, inFakeTime(func(t *testing.T) {
-			ctx, cancel := context.WithTimeoutCause(context.WithValue(t.Context(), chatKey{}, "chat"), soon, errors.New("tea"))
-			defer cancel()
-			live := func(ctx context.Context, id string) {
-				_, bounded := ctx.Deadline()
-				if ctx.Err() != nil || !bounded || ctx.Value(chatKey{}) != "chat" || id != "p1" {
-					t.Error("what follows has a context that is dead, without a bound or without its values, or is for another process")
-				}
-			}
-			m := &fake{}
-			m.start = func(context.Context, procmgr.StartRequest) (procmgr.Output, error) {
-				if !tt.deadline {
-					cancel()
-				}
-				<-ctx.Done()
-				return tt.startOut, tt.startErr
-			}
-			m.output = func(ctx context.Context, id string, _ procmgr.OutputRequest) (procmgr.Output, error) {
-				live(ctx, id)
-				if tt.stubborn && len(m.signals) < 2 {
-					return running(id, "busy"), nil
-				}
-				return tt.out, tt.outErr
-			}
-			m.signal = func(ctx context.Context, id string, _ procmgr.Signal) error {
-				live(ctx, id)
-				return tt.signalErr
-			}
-			res, got := callContext(ctx, t, m, fixed(), "execute", arguments(t, "command", "x", "timeout", "1h", "run_in_background", tt.background))
-			require.Equal(t, tt.id != "" && res.Report.State == "", res.Report.Unknown)
-			require.Equal(t, tt.name == "refused", res.IsError)
-			require.Equal(t, tt.success, got["success"])
-			require.Contains(t, res.Content, tt.want)
-			require.Equal(t, tt.signals, m.signals)
-			id, _ := got["process_id"].(string)
-			require.Equal(t, tt.id, id)
-		}))
-	}
+// stubborn is a command of a Script that does not end when it is asked to.
+func stubborn(c *proctest.Command) int {
+	c.Sleep(time.Hour)
+	return 0
 }
 
-func TestCanceledBefore(t *testing.T) {
+// A chat of several processes is stopped, and nothing else.
+func TestStopEndsTheForeground(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
-	defer cancel()
-	for _, tt := range []struct{ name, tool, arguments, want string }{
-		{"execute", "execute", `{"command":"x"}`, "the call ran out of time; nothing was started"},
-		{"process_signal", "process_signal", `{"process_id":"p","signal":"kill"}`, "no signal was sent"},
-		{"process_list", "process_list", ``, "nothing was listed"},
-		{"process_output", "process_output", `{"process_id":"p"}`, "process p was left alone"},
+	for _, tt := range []struct {
+		name     string
+		resolver func(*proctest.Script) toolset.Resolver
+		own, not string // the chats of ended and of spared processes
+	}{
+		{"a chat", func(s *proctest.Script) toolset.Resolver { return toolset.Static(s.Chat("a")) }, "a", "b"},
+		{"a chat of the context", func(s *proctest.Script) toolset.Resolver {
+			return func(ctx context.Context) (procmgr.Manager, error) { return s.Chat(ctx.Value(chatKey{}).(string)), nil }
+		}, "a", "b"},
+		{"a Manager anew at each call", func(s *proctest.Script) toolset.Resolver {
+			return func(ctx context.Context) (procmgr.Manager, error) {
+				return &guarded{s.Chat(ctx.Value(chatKey{}).(string))}, nil
+			}
+		}, "a", "b"},
+		{"a host", func(s *proctest.Script) toolset.Resolver { return toolset.Static(s) }, "", "a"},
+		{"a host of the context", func(s *proctest.Script) toolset.Resolver {
+			return func(ctx context.Context) (procmgr.Manager, error) {
+				if chat := ctx.Value(chatKey{}).(string); chat != "" {
+					return s.Chat(chat), nil
+				}
+				return s, nil
+			}
+		}, "", "a"},
+		{"a host behind a guard", func(s *proctest.Script) toolset.Resolver { return toolset.Static(&guarded{s}) }, "", "a"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			m := &fake{
-				list: func(ctx context.Context) ([]procmgr.Process, error) { return nil, ctx.Err() },
-				output: func(ctx context.Context, id string, _ procmgr.OutputRequest) (procmgr.Output, error) {
-					return running(id, ""), ctx.Err()
-				},
-			}
-			res, got := callContext(ctx, t, m, fixed(), tt.tool, tt.arguments)
-			require.False(t, res.IsError)
-			require.False(t, res.Report.Unknown)
-			require.Equal(t, false, got["success"])
-			require.Contains(t, got["error"], tt.want)
-			require.Empty(t, m.starts)
-			require.Empty(t, m.signals)
+			synctest.Test(t, func(t *testing.T) {
+				host := proctest.NewScript()
+				defer func() { require.NoError(t, host.Close()) }()
+				host.On("sleep", stubborn)
+				set := newSet(tt.resolver(host), nil)
+				ctx := context.WithValue(t.Context(), chatKey{}, tt.own)
+				call := func(ctx context.Context, tool, arguments string) toolset.Result {
+					return set.Call(ctx, toolset.Call{Name: tool, Arguments: []byte(arguments)})
+				}
+				start := func(chat string, background bool) (id string) {
+					m := procmgr.Manager(host)
+					if chat != "" {
+						m = host.Chat(chat)
+					}
+					out, err := m.Start(t.Context(), procmgr.StartRequest{Command: "sleep", Background: background})
+					require.NoError(t, err)
+					return out.Process.ID
+				}
+				server, other, otherChat := start(tt.own, true), start(tt.own, false), start(tt.not, false)
+				var waits sync.WaitGroup
+				var run, read, elsewhere toolset.Result
+				waits.Go(func() { run = call(ctx, "execute", `{"command":"sleep","timeout":"1h"}`) })
+				waits.Go(func() { read = call(ctx, "process_output", `{"process_id":"`+server+`","wait_timeout":"1h"}`) })
+				if strings.HasSuffix(tt.name, "of the context") {
+					waits.Go(func() {
+						elsewhere = call(context.WithValue(t.Context(), chatKey{}, tt.not), "execute", `{"command":"sleep","timeout":"1m"}`)
+					})
+				}
+				synctest.Wait()
+				ended, err := set.Stop(ctx)
+				require.NoError(t, err)
+				waits.Wait()
+
+				require.Len(t, ended, 2)
+				for _, p := range ended {
+					require.Contains(t, []string{other, run.Output.Process.ID}, p.ID)
+					require.Equal(t, procmgr.Exited, p.State)
+				}
+				require.Equal(t, "stopped by the user; the command was stopped", run.Report.Error)
+				require.False(t, run.Report.Success)
+				require.Equal(t, "stopped by the user; process "+server+" was left alone", read.Report.Error)
+				require.NotContains(t, elsewhere.Content, "stopped by the user")
+				for _, id := range []string{server, otherChat} {
+					out, err := host.Output(t.Context(), id, procmgr.OutputRequest{})
+					require.NoError(t, err)
+					require.Equal(t, procmgr.Running, out.Process.State)
+				}
+				ended, err = set.Stop(ctx)
+				require.NoError(t, err)
+				require.Empty(t, ended)
+			})
 		})
 	}
 }
 
-// soon is a deadline that passes during a call.
-const soon = 20 * time.Millisecond
+// Two chats may use the same ID if the host chooses IDs. A stop of one spares the other.
+func TestStopWithTheSameIDs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		host := proctest.NewScript()
+		defer func() { require.NoError(t, host.Close()) }()
+		host.On("sleep", stubborn)
+		set := newSet(func(ctx context.Context) (procmgr.Manager, error) {
+			return &guarded{host.Chat(ctx.Value(chatKey{}).(string))}, nil
+		}, &toolset.Options{ProcessID: func(context.Context, toolset.Call) string { return "first" }})
+		var calls sync.WaitGroup
+		var a, b toolset.Result
+		in := func(chat string) context.Context { return context.WithValue(t.Context(), chatKey{}, chat) }
+		call := toolset.Call{Name: "execute", Arguments: []byte(`{"command":"sleep","timeout":"1m"}`)}
+		calls.Go(func() { a = set.Call(in("a"), call) })
+		calls.Go(func() { b = set.Call(in("b"), call) })
+		synctest.Wait()
+		ended, err := set.Stop(in("a"))
+		require.NoError(t, err)
+		calls.Wait()
+		require.Len(t, ended, 1)
+		require.Equal(t, "a", ended[0].ChatID)
+		require.Equal(t, "stopped by the user; the command was stopped", a.Report.Error)
+		require.Equal(t, procmgr.Running, b.Report.State)
+	})
+}
 
-// inFakeTime makes a test in which a deadline passes as soon as all goroutines
-// wait for it, however busy the machine is.
-func inFakeTime(test func(t *testing.T)) func(t *testing.T) {
-	return func(t *testing.T) {
-		t.Parallel()
-		synctest.Test(t, test)
+// A call that is starting a process is stopped, too.
+func TestStopOfAStart(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, arguments string
+		signal, output  error // the answers of the manager
+		deaf            bool  // Start does not look at its context
+		anew            bool  // each call has a Manager of its own
+		signals         []procmgr.Signal
+		want            string
+	}{
+		{"foreground", `{"command":"x"}`, procmgr.ErrNotFound, procmgr.ErrNotFound, false, false,
+			[]procmgr.Signal{"terminate", "terminate"}, "stopped by the user; the command was not started"},
+		{"background", `{"command":"x","run_in_background":true}`, procmgr.ErrNotFound, procmgr.ErrNotFound, false, false,
+			[]procmgr.Signal{"terminate"}, "stopped by the user; the command was not started"},
+		{"deaf", `{"command":"x"}`, nil, nil, true, false,
+			[]procmgr.Signal{"terminate", "terminate"}, "stopped by the user; the command was stopped"},
+		{"of a Manager of its own", `{"command":"x"}`, procmgr.ErrNotFound, procmgr.ErrNotFound, true, true,
+			[]procmgr.Signal{"terminate"}, "one that was stopped before it began"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				sent := make(chan struct{}, 9)
+				m := &fake{
+					start: func(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+						if tt.deaf {
+							<-sent
+							if tt.anew {
+								return procmgr.Output{}, procmgr.ErrConflict // the signal has spent the ID
+							}
+							return running(req.ID, ""), nil
+						}
+						<-ctx.Done()
+						return procmgr.Output{}, ctx.Err()
+					},
+					output: func(_ context.Context, id string, _ procmgr.OutputRequest) (procmgr.Output, error) {
+						return exited(id, 143, ""), tt.output
+					},
+					signal: func(context.Context, string, procmgr.Signal) error {
+						sent <- struct{}{}
+						return tt.signal
+					},
+				}
+				set := newSet(func(context.Context) (procmgr.Manager, error) {
+					if tt.anew {
+						return &guarded{m}, nil
+					}
+					return m, nil
+				}, nil)
+				var calls sync.WaitGroup
+				var res toolset.Result
+				calls.Go(func() { res = set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(tt.arguments)}) })
+				synctest.Wait()
+				ended, err := set.Stop(t.Context())
+				require.NoError(t, err)
+				calls.Wait()
+				require.Equal(t, tt.deaf && !tt.anew, len(ended) > 0)
+				require.Contains(t, res.Report.Error, tt.want)
+				require.Equal(t, tt.signals, m.signals)
+			})
+		})
 	}
 }
 
-// A read or a signal that is cut short ends nothing, and says how to go on.
-func TestCutShort(t *testing.T) {
+// A start that arrives while Stop looks is found, although each call has a Manager of its own.
+func TestStopOfALateStart(t *testing.T) {
+	t.Parallel()
+	for name, chosen := range map[string]bool{"a chosen ID": true, "a random ID": false} {
+		for _, at := range []string{"list", "output"} {
+			t.Run(name+", "+at, func(t *testing.T) {
+				t.Parallel()
+				host := newHost(t, nil)
+				l := &lateStart{at: at, sent: make(chan string, 1), arrive: make(chan struct{})}
+				opts := &toolset.Options{}
+				if chosen {
+					opts = fixed()
+				}
+				set := newSet(func(context.Context) (procmgr.Manager, error) {
+					return &lateManager{host.Chat("a"), l}, nil
+				}, opts)
+				var calls sync.WaitGroup
+				calls.Go(func() {
+					set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"exec sleep 1000"}`)})
+				})
+				l.id = <-l.sent
+				_, err := set.Stop(t.Context())
+				require.NoError(t, err)
+				l.arrives()
+				calls.Wait()
+				page, err := host.List(t.Context(), procmgr.ListRequest{State: procmgr.Running})
+				require.NoError(t, err)
+				require.Empty(t, page.Processes)
+			})
+		}
+	}
+}
+
+// A lateStart arrives after a first List, or after a first Output.
+type lateStart struct {
+	at, id string
+	sent   chan string
+	arrive chan struct{}
+	once   sync.Once
+}
+
+func (l *lateStart) arrives() { l.once.Do(func() { close(l.arrive) }) }
+
+type lateManager struct {
+	procmgr.Manager
+	*lateStart
+}
+
+func (m *lateManager) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+	m.sent <- req.ID
+	<-m.arrive
+	return m.Manager.Start(context.WithoutCancel(ctx), req)
+}
+
+func (m *lateManager) List(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
+	page, err := m.Manager.List(ctx, req)
+	for m.at == "list" {
+		m.arrives()
+		if _, err := m.Manager.Output(ctx, m.id, procmgr.OutputRequest{}); err == nil {
+			break
+		}
+	}
+	return page, err
+}
+
+func (m *lateManager) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+	out, err := m.Manager.Output(ctx, id, req)
+	if m.at == "output" && errors.Is(err, procmgr.ErrNotFound) {
+		m.arrives()
+	}
+	return out, err
+}
+
+// A process that does not end is killed, and one that cannot be ended is reported.
+func TestStopKills(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		name, tool, arguments string
-		deadline              bool
-		err                   error
-		want                  string
+		name   string
+		ends   procmgr.Signal // "" for none
+		kill   error
+		signal []procmgr.Signal
 	}{
-		{"output, canceled", "process_output", `{"process_id":"p1"}`, false, nil, "the call was canceled; process p1 was left alone"},
-		{"output, canceled with an error", "process_output", `{"process_id":"p1"}`, false, context.Canceled, "the call was canceled; process p1 was left alone"},
-		{"output, deadline", "process_output", `{"process_id":"p1"}`, true, nil, "the call ran out of time; process p1 was left alone"},
-		{"output, deadline with an error", "process_output", `{"process_id":"p1"}`, true, context.DeadlineExceeded, "the call ran out of time; process p1 was left alone"},
-		{"signal, canceled", "process_signal", `{"process_id":"p1","signal":"kill"}`, false, context.Canceled, "unknown whether the signal was sent"},
+		{"terminate", procmgr.Terminate, nil, []procmgr.Signal{"terminate"}},
+		{"kill", procmgr.Kill, nil, []procmgr.Signal{"terminate", "kill"}},
+		{"never", "", errors.New("12 survives"), []procmgr.Signal{"terminate", "kill"}},
 	} {
-		t.Run(tt.name, inFakeTime(func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), soon)
-			defer cancel()
-			cut := func(ctx context.Context) error {
-				if !tt.deadline {
-					cancel()
-				}
-				<-ctx.Done()
-				return tt.err
-			}
-			m := &fake{
-				signal: func(ctx context.Context, _ string, _ procmgr.Signal) error { return cut(ctx) },
-				output: func(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
-					if req.Wait > 0 {
-						return running(id, "so far"), cut(ctx)
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				m := &fake{list: func(context.Context) ([]procmgr.Process, error) {
+					return []procmgr.Process{{ID: "p1", State: procmgr.Running}, {ID: "bg", State: procmgr.Running, Background: true}}, nil
+				}}
+				m.output = func(_ context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+					require.Equal(t, "p1", id)
+					if slices.Contains(m.signals, tt.ends) {
+						return exited(id, 143, ""), nil
 					}
-					return running(id, "so far"), ctx.Err()
-				},
-			}
-			res, got := callContext(ctx, t, m, nil, tt.tool, tt.arguments)
-			require.False(t, res.IsError)
-			require.Equal(t, tt.tool == "process_signal", res.Report.Unknown)
-			require.Equal(t, false, got["success"])
-			require.Contains(t, got["error"], tt.want)
-			if tt.tool == "process_output" {
-				require.Empty(t, m.signals)
-				require.Equal(t, "so far", got["output"])
-				require.Equal(t, tt.deadline, got["note"] == `Use process_output {"process_id":"p1","since":6} to wait on.`)
-			}
-		}))
+					time.Sleep(req.Wait)
+					return running(id, ""), nil
+				}
+				m.signal = func(_ context.Context, _ string, sig procmgr.Signal) error {
+					if sig == procmgr.Kill {
+						return tt.kill
+					}
+					return nil
+				}
+				began := time.Now()
+				ended, err := newSet(toolset.Static(m), nil).Stop(t.Context())
+				require.Len(t, ended, 1)
+				require.Equal(t, tt.signal, m.signals)
+				require.Equal(t, tt.ends != procmgr.Terminate, time.Since(began) == 2*time.Second)
+				if tt.kill != nil {
+					require.ErrorIs(t, err, tt.kill)
+					require.Equal(t, procmgr.Running, ended[0].State)
+					return
+				}
+				require.NoError(t, err)
+				require.Equal(t, procmgr.Exited, ended[0].State)
+			})
+		})
 	}
+	_, err := newSet(nowhere, nil).Stop(t.Context())
+	require.EqualError(t, err, "toolset: stop: there is none")
 }
