@@ -47,13 +47,18 @@ func failures(call string) []error {
 }
 
 // Whatever error a manager or a resolver returns, and whether or not the call is canceled,
-// the model reads no word that is for programs.
+// the model reads no word that is for programs, and the host's names of the tools alone.
 func TestErrorsAreForAModel(t *testing.T) {
 	t.Parallel()
 	var current *fake
 	opts := fixed()
+	opts.Names = hostNames
 	ask := func(set *toolset.Set, ctx context.Context, tool, arguments string) {
-		requirePlain(t, set.Call(ctx, toolset.Call{Name: tool, Arguments: json.RawMessage(arguments)}).Content, "p1")
+		content := set.Call(ctx, toolset.Call{Name: hostNames[tool], Arguments: json.RawMessage(arguments)}).Content
+		requirePlain(t, content, "p1")
+		if ownName.MatchString(content) {
+			t.Error("a tool by another name than the host's: " + content)
+		}
 	}
 	set := newSet(func(context.Context) (procmgr.Manager, error) { return current, nil }, opts)
 	call := func(m *fake, canceled bool, tool, arguments string) {
