@@ -45,8 +45,8 @@ func (k *kit) snapshot(ctx context.Context, m procmgr.Manager, id string, from i
 	ctx, cancel := fresh(ctx, snapshotLimit)
 	defer cancel()
 	req := procmgr.OutputRequest{From: from}
-	usual, _ := k.page.allow(0)
-	req.Limit, req.Highlight = k.page.ask(usual)
+	usual, _ := k.allow(0)
+	req.Limit, req.Highlight = k.outputLimits(usual)
 	return m.Output(ctx, id, req)
 }
 

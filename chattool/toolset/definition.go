@@ -144,7 +144,7 @@ func (k *kit) fill(description string, on machine) string {
 		"{stdin}", stdin,
 		"{screen}", screen,
 		"{keys}", strings.Join(procmgr.KeyNames(), ", "),
-		"{tokens}", k.page.byDefault(),
+		"{tokens}", k.byDefault(),
 		"{default}", wording.Duration(k.opts.DefaultTimeout),
 		"{max}", k.longest(),
 	).Replace(description)

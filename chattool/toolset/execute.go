@@ -28,7 +28,7 @@ func (k *kit) execute(ctx context.Context, c Call, t *turn) report {
 	if strings.TrimSpace(string(args.Command)) == "" {
 		return refuse(`%s: the argument "command" is empty`, k.names.execute)
 	}
-	budget, cut := k.page.allow(int(args.MaxOutput))
+	budget, cut := k.allow(int(args.MaxOutput))
 	t.command = string(args.Command)
 
 	run := run{kit: k, call: c, m: m, req: procmgr.StartRequest{
@@ -37,7 +37,7 @@ func (k *kit) execute(ctx context.Context, c Call, t *turn) report {
 		Background: bool(args.RunInBackground),
 		Stdin:      procmgr.Stdin(args.Stdin),
 	}}
-	run.req.Limit, run.req.Highlight = k.page.ask(budget)
+	run.req.Limit, run.req.Highlight = k.outputLimits(budget)
 	run.req.UntilWaiting = run.req.Stdin != procmgr.StdinEmpty
 	run.req.Wait, run.clamped = k.opts.clamp("timeout", args.Timeout)
 	run.source = k.source(ctx, m, run.req.Command)

@@ -28,7 +28,7 @@ func (k *kit) input(ctx context.Context, c Call, turn *turn) report {
 	if err := checkPattern("wait_for", string(args.WaitFor)); err != nil {
 		return refuse("%s: %s", k.names.input, words(err))
 	}
-	budget, _ := k.page.allow(0)
+	budget, _ := k.allow(0)
 	t := inputCall{kit: k, call: c, m: m, id: string(args.ProcessID), args: args}
 	t.req = procmgr.InputRequest{
 		IdempotencyKey: procmgr.NewID(), // for awaitEnd, and for a manager that asks again
@@ -38,7 +38,7 @@ func (k *kit) input(ctx context.Context, c Call, turn *turn) report {
 		Secret:         bool(args.Secret),
 		Until:          string(args.WaitFor),
 	}
-	t.req.Limit, _ = k.page.ask(budget)
+	t.req.Limit, _ = k.outputLimits(budget)
 	var clamped string
 	t.req.Wait, clamped = k.opts.clamp("wait_timeout", args.WaitTimeout)
 	if args.WaitFor == "" && !args.End {

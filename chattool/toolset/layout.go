@@ -39,30 +39,16 @@ const (
 	maxBinary  = 512
 )
 
-// A writer writes results for a model. Its fields come from Options.
-type writer struct {
-	Format Format
-	Limit  headtail.Limits
-	// OutputTool is the name of the tool that reads the output of a process.
-	OutputTool string
-}
-
 // A budget is what a result may take.
 type budget struct {
 	bytes int
-	most  bool // writer.Limit allows no more
-}
-
-// limit returns how many bytes a result may take, however many tokens a model
-// asks for.
-func (w writer) limit() int {
-	return cmp.Or(w.Limit.Bytes, headtail.DefaultTextLimit)
+	most  bool // Options.Limit allows no more
 }
 
 // allow returns the budget of a call that asks for a number of tokens; 0 is the
 // default. The note says that it got fewer, or is "".
-func (w writer) allow(want int) (b budget, note string) {
-	most := max(w.limit()/tokenBytes, 1)
+func (k *kit) allow(want int) (b budget, note string) {
+	most := max(k.opts.Limit.Bytes/tokenBytes, 1)
 	if want > most {
 		note = fmt.Sprintf("max_output was cut from %d to the most allowed, %d.", want, most)
 	}
@@ -70,12 +56,9 @@ func (w writer) allow(want int) (b budget, note string) {
 	return budget{tokens * tokenBytes, tokens == most}, note
 }
 
-// listBytes returns how many bytes a list may take.
-func (w writer) listBytes() int { return min(w.limit(), defaultTokens*tokenBytes) }
-
 // byDefault says in a description how many tokens a result has by default.
-func (w writer) byDefault() string {
-	b, _ := w.allow(0)
+func (k *kit) byDefault() string {
+	b, _ := k.allow(0)
 	tokens := b.bytes / tokenBytes
 	if tokens%1000 == 0 {
 		return strconv.Itoa(tokens/1000) + "k"
@@ -83,52 +66,52 @@ func (w writer) byDefault() string {
 	return strconv.Itoa(tokens)
 }
 
-// ask returns how much output to ask a manager for, and how much of that for
+// outputLimits returns how much output to ask a manager for, and how much of that for
 // highlights, so that most results need no second request. The output of most tools
 // is some percent longer in JSON.
-func (w writer) ask(b budget) (limit headtail.Limits, highlight int) {
+func (k *kit) outputLimits(b budget) (limit headtail.Limits, highlight int) {
 	room := b.bytes - min(besideOutput, b.bytes/2)
-	if w.Format == FormatJSON {
+	if k.opts.Format == FormatJSON {
 		room -= room / 20
 	}
-	return headtail.Limits{Bytes: max(room, 1), Line: w.Limit.Line}, min(b.bytes/highlightPart, maxHighlights)
+	return headtail.Limits{Bytes: max(room, 1), Line: k.opts.Limit.Line}, min(b.bytes/highlightPart, maxHighlights)
 }
 
 // write lays out the output of a report within its budget, and returns the text of the
 // result.
-func (w writer) write(r *report) string {
+func (k *kit) write(r *report) string {
 	if r.Reads {
 		if r.Budget.bytes == 0 {
-			r.Budget, _ = w.allow(0)
+			r.Budget, _ = k.allow(0)
 		}
 		plain := r.Report
 		r.unprintable = r.replaced()
-		w.lay(r, slices.Concat(plain.Notes, r.unprintable))
+		k.lay(r, slices.Concat(plain.Notes, r.unprintable))
 		if r.Again != nil {
-			if short, ok := w.again(r, plain); ok {
+			if short, ok := k.again(r, plain); ok {
 				r.Report = short
 			}
 		}
 	}
-	return w.Format.render(r.Report)
+	return k.opts.Format.render(r.Report)
 }
 
 // lay puts the output into a report so that the result takes at most its budget. If the
 // facts and notes take more than half of that, the output gets the other half all the
 // same. Only the manager cuts the output: if its answer does not fit, it is asked for a
 // shorter one.
-func (w writer) lay(r *report, notes []string) {
+func (k *kit) lay(r *report, notes []string) {
 	size := r.Budget.bytes
-	limit, highlight := w.ask(r.Budget)
+	limit, highlight := k.outputLimits(r.Budget)
 	binary, log := isBinary(r.Out.Text), r.LogPath
 	if long := r.Out.Truncated != nil || 2*len(r.Out.Text) > limit.Bytes; long && advice.PrintsFiles(&script.Source{Text: r.Out.Process.Command}) {
 		highlight = 0 // the lines of files tell of no trouble of the command
 	}
 	for reads := 0; ; reads++ {
-		text := w.arrange(r, highlight)
-		w.put(r, text, log, w.cutNotes(r, notes, binary))
-		cost := w.Format.cost(text.String())
-		room := max(size-(len(w.Format.render(r.Report))-cost), size/2)
+		text := k.arrange(r, highlight)
+		k.put(r, text, log, k.cutNotes(r, notes, binary))
+		cost := k.opts.Format.cost(text.String())
+		room := max(size-(len(k.opts.Format.render(r.Report))-cost), size/2)
 		if r.Out.Truncated == nil && cost > room {
 			room -= min(besideOutput, room/2) // for the notes on what is cut
 		}
@@ -146,7 +129,7 @@ func (w writer) lay(r *report, notes []string) {
 		limit.Bytes = max(int(float64(has)*float64(room)/float64(cost)*0.98), 1)
 		if reads == maxReads || !r.readAgain(limit, highlight) {
 			r.keepEnd(room)
-			w.put(r, w.arrange(r, 0), log, w.cutNotes(r, notes, binary))
+			k.put(r, k.arrange(r, 0), log, k.cutNotes(r, notes, binary))
 			return
 		}
 	}
@@ -207,7 +190,7 @@ func (a excerpt) String() string { return a.begin + a.middle + a.end }
 
 // arrange arranges the output of a report, with highlights of at most so many bytes of a
 // result.
-func (w writer) arrange(r *report, highlight int) (a excerpt) {
+func (k *kit) arrange(r *report, highlight int) (a excerpt) {
 	text := r.Out.Text
 	gap := gapOf(r.cuts())
 	after := gap.At + gap.Len
@@ -219,7 +202,7 @@ func (w writer) arrange(r *report, highlight int) (a excerpt) {
 	end, more := foldLines(text[first:])
 	a = excerpt{begin: withoutNULs(begin) + text[gap.At:after], end: withoutNULs(text[after:first] + end), folded: runs + more}
 	if r.Out.Truncated != nil && highlight > 0 {
-		a.middle, a.highlights = w.Format.spellHighlights(r.Out.Highlights, highlight)
+		a.middle, a.highlights = k.opts.Format.spellHighlights(r.Out.Highlights, highlight)
 	}
 	return a
 }
@@ -260,7 +243,7 @@ func gapOf(cuts []headtail.Cut) headtail.Cut {
 }
 
 // put puts a text and the notes into a report. log is its LogPath if nothing is cut.
-func (w writer) put(r *report, a excerpt, log string, notes []string) {
+func (k *kit) put(r *report, a excerpt, log string, notes []string) {
 	text := a.String()
 	r.Output, r.Truncated, r.Notes, r.LogPath = &text, nil, notes, log
 	r.Highlights, r.Shown, r.Folded, r.Shows = a.highlights, len(a.highlights), a.folded, r.shows()
@@ -297,7 +280,7 @@ func (r *report) shows() (spans []Span) {
 
 // cutNotes puts before the notes of a report those on what is cut: where the rest is,
 // and how to read more.
-func (w writer) cutNotes(r *report, notes []string, binary bool) []string {
+func (k *kit) cutNotes(r *report, notes []string, binary bool) []string {
 	t, p := r.Out.Truncated, r.Out.Process
 	if t == nil {
 		return notes
@@ -305,7 +288,7 @@ func (w writer) cutNotes(r *report, notes []string, binary bool) []string {
 	var all []string
 	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	log, search := "log_path", "grep -n -a PATTERN" // without -a, one byte that is not text keeps grep from printing anything
-	if w.Format == FormatText {
+	if k.opts.Format == FormatText {
 		log = wording.Odd(p.LogPath)
 	}
 	if t.TruncatedLines > 0 {
@@ -337,7 +320,7 @@ func (w writer) cutNotes(r *report, notes []string, binary bool) []string {
 		if !r.Budget.most {
 			more = `, and a larger max_output shows more`
 		}
-		add(`%s {"process_id":%q,"since":%d} reads on%s; do not run the command again for that`, w.OutputTool, p.ID, since, more)
+		add(`%s {"process_id":%q,"since":%d} reads on%s; do not run the command again for that`, k.names.output, p.ID, since, more)
 	}
 	return append(all, notes...)
 }

@@ -70,13 +70,13 @@ func (k *kit) showList(found procmgr.ListPage, from arguments.Offset) report {
 	if from > 0 && len(rest) == 0 {
 		r.Add("There are only %d processes.", found.Total)
 	}
-	limit := k.page.listBytes()
+	limit := min(k.opts.Limit.Bytes, defaultTokens*tokenBytes)
 	for most := maxListedCommand; ; most = max(most/2, minListedCommand) {
 		r.Processes = append([]procmgr.Process{}, rest...) // not nil, which is of the other tools
 		for i, p := range r.Processes {
 			r.Processes[i].Command = wording.Clip(p.Command, most)
 		}
-		if most == minListedCommand || len(k.page.Format.render(r.Report)) <= limit {
+		if most == minListedCommand || len(k.opts.Format.render(r.Report)) <= limit {
 			return r
 		}
 	}

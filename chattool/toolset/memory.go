@@ -214,7 +214,7 @@ func (k *kit) compareAgain(ctx context.Context, m procmgr.Manager, r *report) {
 	ctx, cancel := context.WithTimeout(ctx, compareLimit)
 	defer cancel()
 	for _, e := range earlier {
-		out, err := m.Output(ctx, p.ID, procmgr.OutputRequest{From: atEnd, Against: e.ID, Limit: k.page.Limit})
+		out, err := m.Output(ctx, p.ID, procmgr.OutputRequest{From: atEnd, Against: e.ID, Limit: k.opts.Limit})
 		if err != nil || out.Changes == nil {
 			continue // it cannot be told, or this manager does not know the question
 		}
@@ -238,12 +238,12 @@ type again struct {
 // plain is the report before its output was laid out; in d the output is laid out by
 // now. ok is false if some of the differences are missing, or if the result would not
 // be short enough.
-func (w writer) again(d *report, plain Report) (short Report, ok bool) {
+func (k *kit) again(d *report, plain Report) (short Report, ok bool) {
 	c := d.Again.Changes
 	r := plain
 	r.Earlier, r.Changes = &d.Again.Earlier, &c
 	r.NextOffset, r.LogPath = nil, ""
-	r.Notes = append([]string{fmt.Sprintf(`all of it: %s {"process_id":%q}`, w.OutputTool, d.Out.Process.ID)}, plain.Notes...)
+	r.Notes = append([]string{fmt.Sprintf(`all of it: %s {"process_id":%q}`, k.names.output, d.Out.Process.ID)}, plain.Notes...)
 	if !c.Same {
 		changed, now := 0, "" // now has the lines of the changes that are in the output
 		for line := range strings.Lines(c.Text) {
@@ -267,7 +267,7 @@ func (w writer) again(d *report, plain Report) (short Report, ok bool) {
 		}
 		r.Output = &text
 	}
-	return r, len(w.Format.render(r))*againPart <= len(w.Format.render(d.Report))
+	return r, len(k.opts.Format.render(r))*againPart <= len(k.opts.Format.render(d.Report))
 }
 
 // lastOf returns the last lines of a text, at most so many, and how many they are.

@@ -1,6 +1,7 @@
 package toolset
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"time"
@@ -147,6 +148,7 @@ func (o *Options) withDefaults() Options {
 	if o != nil {
 		opts = *o
 	}
+	opts.Limit.Bytes = cmp.Or(opts.Limit.Bytes, headtail.DefaultTextLimit)
 	opts.MaxTimeout = wait(opts.MaxTimeout, 4*time.Hour, noLimit)
 	opts.DefaultTimeout = min(wait(opts.DefaultTimeout, 10*time.Second, 0), opts.MaxTimeout)
 	return opts

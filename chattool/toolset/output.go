@@ -26,7 +26,7 @@ func (k *kit) output(ctx context.Context, c Call, t *turn) report {
 	if err := checkPattern("wait_for", string(args.WaitFor)); err != nil {
 		return refuse("%s: %s", k.names.output, words(err))
 	}
-	budget, cut := k.page.allow(int(args.MaxOutput))
+	budget, cut := k.allow(int(args.MaxOutput))
 	ctx, leave := k.enter(ctx, inFlight{m: m, id: string(args.ProcessID)})
 	defer leave()
 	rep := k.readOutput(ctx, c, m, args, budget)
@@ -40,7 +40,7 @@ func (k *kit) readOutput(ctx context.Context, c Call, m procmgr.Manager, args ou
 	wait, clamped := k.opts.clamp("wait_timeout", args.WaitTimeout)
 	id := string(args.ProcessID)
 	req := procmgr.OutputRequest{From: int64(args.Since), Wait: wait, Until: string(args.WaitFor), UntilListening: int(args.WaitForPort)}
-	req.Limit, req.Highlight = k.page.ask(budget)
+	req.Limit, req.Highlight = k.outputLimits(budget)
 	out, err := k.await(ctx, c, m, id, req)
 	if err == nil && out.Process.ID == "" {
 		out.Process.ID = id

@@ -28,7 +28,6 @@ type kit struct {
 	managers Resolver
 	opts     Options
 	names    names
-	page     writer
 	machines machines
 	ledger   ledger
 	memory   memory
@@ -67,7 +66,6 @@ func New(managers Resolver, opts *Options) (*Set, error) {
 	s.machines.shell = s.opts.Shell
 	s.streams.open, s.streams.end = context.WithCancel(context.Background())
 	s.ledger.setID = procmgr.NewID()
-	s.page = writer{Format: s.opts.Format, Limit: s.opts.Limit, OutputTool: s.names.output}
 	// Only tools that read may run beside other calls. Two commands of one
 	// step may depend on their order, and so may a signal.
 	s.tools = []tool{
@@ -190,7 +188,7 @@ func (s *Set) finish(ctx context.Context, t *turn, r report) Result {
 		defer cancel()
 		r.Read = func(req procmgr.OutputRequest) (procmgr.Output, error) { return m.Output(ctx, id, req) }
 	}
-	content := s.page.write(&r)
+	content := s.write(&r)
 	s.remember(t.manager, &r)
 	return Result{Content: content, IsError: r.isError, Output: r.Out, Report: r.Report}
 }
