@@ -1,6 +1,7 @@
 package procnats
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -24,20 +25,11 @@ const (
 	placedTime = time.Minute
 	// maxPlaced is how many chats it remembers.
 	maxPlaced = 1 << 16
-	// bucketTime is how long NewPlacer has to find its bucket, or to make it, and
-	// askBucketTime how long one attempt may take: while servers elect a leader,
-	// they do not answer.
-	bucketTime    = 30 * time.Second
-	askBucketTime = 5 * time.Second
 	// maxChat is the limit of a chat's ID in bytes.
 	maxChat = 256
-	// codeNoReplicas and codeNoPeers are a server's errors that it is no cluster,
-	// or too small a one.
-	codeNoReplicas jetstream.ErrorCode = 10074
-	codeNoPeers    jetstream.ErrorCode = 10005
-	// placeTime is how long a call of a Placer repeats its requests while the
-	// servers of its bucket do not answer, and placeTryTime how long it waits for
-	// one answer.
+	// placeTime is how long requests to the bucket are repeated while its servers do
+	// not answer, as when they elect a leader, and placeTryTime how long one answer may
+	// take.
 	placeTime    = 15 * time.Second
 	placeTryTime = 3 * time.Second
 	// shortPause is the pause before a Placer reads again what another has just
@@ -61,19 +53,11 @@ type ChooseFunc func(ctx context.Context, chat string, machines []Machine) (host
 // the meantime counts as one more. If several machines have the fewest, it is any
 // of them.
 func LeastLoad(_ context.Context, _ string, machines []Machine) (string, error) {
-	least := make([]Machine, 0, len(machines))
-	for _, m := range machines {
-		switch {
-		case len(least) == 0 || m.busy() < least[0].busy():
-			least = append(least[:0], m)
-		case m.busy() == least[0].busy():
-			least = append(least, m)
-		}
-	}
-	if len(least) == 0 {
+	if len(machines) == 0 {
 		return "", errNoMachines
 	}
-	return least[rand.IntN(len(least))].Name, nil
+	rand.Shuffle(len(machines), func(i, j int) { machines[i], machines[j] = machines[j], machines[i] })
+	return slices.MinFunc(machines, func(a, b Machine) int { return cmp.Compare(a.busy(), b.busy()) }).Name, nil
 }
 
 // busy is what LeastLoad compares.
@@ -89,12 +73,6 @@ func placeKey(chat string) (string, error) {
 	return chats.EncodeToString([]byte(chat)), nil
 }
 
-// notClustered reports whether a server cannot keep replicas.
-func notClustered(err error) bool {
-	var api *jetstream.APIError
-	return errors.As(err, &api) && (api.ErrorCode == codeNoReplicas || api.ErrorCode == codeNoPeers)
-}
-
 var errNoMachines = xerrors.New("no machine has answered")
 
 // A Placer remembers on which machine each chat is, in a key-value bucket of
@@ -105,10 +83,9 @@ var errNoMachines = xerrors.New("no machine has answered")
 // whether the machine is there. If it has left, the calls of the chat fail, and
 // their errors name the machine.
 type Placer struct {
-	bucket  jetstream.KeyValue
-	choose  ChooseFunc
-	census  *census
-	markers bool // the bucket drops markers by itself
+	bucket jetstream.KeyValue
+	choose ChooseFunc
+	census *census
 
 	mu      sync.Mutex // guards the fields below
 	places  map[string]seenPlace
@@ -121,22 +98,25 @@ type seenPlace struct {
 	at   time.Time
 }
 
-// NewPlacer returns a Placer that uses a bucket, and lets choose decide; nil is
-// [LeastLoad]. If there is no such bucket, NewPlacer makes one, with three
-// replicas if the servers are a cluster. To have another one, make it before.
-func NewPlacer(js jetstream.JetStream, bucket string, choose ChooseFunc) (*Placer, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), bucketTime)
-	defer cancel()
-	kv, status, err := openBucket(ctx, js, bucket)
-	for pause := shortPause; notYet(err); pause = min(2*pause, longPause) {
-		select {
-		case <-time.After(pause):
-			kv, status, err = openBucket(ctx, js, bucket)
-			continue
-		case <-ctx.Done():
-		}
-		break
+// PlacesConfig returns the configuration of a bucket for a [Placer]. The administrator of
+// the server creates the bucket with it, and may change it first, such as Replicas in a
+// cluster. [Placer.Forget] needs LimitMarkerTTL.
+func PlacesConfig(bucket string) jetstream.KeyValueConfig {
+	return jetstream.KeyValueConfig{
+		Bucket:         bucket,
+		Description:    "toolproc: the machine of each chat",
+		History:        1,
+		LimitMarkerTTL: markerTime,
 	}
+}
+
+// NewPlacer returns a Placer that uses a bucket, which has to exist, see
+// [PlacesConfig], and lets choose decide; nil is [LeastLoad].
+func NewPlacer(js jetstream.JetStream, bucket string, choose ChooseFunc) (*Placer, error) {
+	ctx := context.Background()
+	kv, err := insist(ctx, func() (jetstream.KeyValue, error) {
+		return briefly(ctx, func(ctx context.Context) (jetstream.KeyValue, error) { return js.KeyValue(ctx, bucket) })
+	})
 	if err != nil {
 		return nil, xerrors.Errorf("procnats: new placer: bucket %q: %w", bucket, err)
 	}
@@ -147,52 +127,9 @@ func NewPlacer(js jetstream.JetStream, bucket string, choose ChooseFunc) (*Place
 		bucket:  kv,
 		choose:  choose,
 		census:  newCensus(js.Conn()),
-		markers: status.LimitMarkerTTL() > 0,
 		places:  make(map[string]seenPlace),
 		placing: make(map[string]chan struct{}),
 	}, nil
-}
-
-// openBucket returns a bucket, and makes it if there is none.
-func openBucket(ctx context.Context, js jetstream.JetStream, bucket string) (jetstream.KeyValue, jetstream.KeyValueStatus, error) {
-	ctx, cancel := context.WithTimeout(ctx, askBucketTime)
-	defer cancel()
-	kv, err := js.KeyValue(ctx, bucket)
-	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		kv, err = makeBucket(ctx, js, bucket)
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	status, err := kv.Status(ctx)
-	return kv, status, err
-}
-
-// notYet reports whether a cluster may still be about to elect a leader, or to
-// tell all of its servers of a bucket that another agent has just made.
-func notYet(err error) bool {
-	return errors.Is(err, context.DeadlineExceeded) || passing(err) ||
-		errors.Is(err, jetstream.ErrBucketNotFound) || errors.Is(err, jetstream.ErrStreamNotFound)
-}
-
-// makeBucket makes a bucket, unless another agent is faster.
-func makeBucket(ctx context.Context, js jetstream.JetStream, bucket string) (jetstream.KeyValue, error) {
-	config := jetstream.KeyValueConfig{
-		Bucket:         bucket,
-		Description:    "toolproc: the machine of each chat",
-		History:        1,
-		LimitMarkerTTL: markerTime,
-		Replicas:       3,
-	}
-	kv, err := js.CreateKeyValue(ctx, config)
-	if notClustered(err) {
-		config.Replicas = 1
-		kv, err = js.CreateKeyValue(ctx, config)
-	}
-	if errors.Is(err, jetstream.ErrBucketExists) {
-		return js.KeyValue(ctx, bucket)
-	}
-	return kv, err
 }
 
 // Place returns the name of the machine of a chat, and places the chat if it has none
@@ -284,26 +221,24 @@ func briefly[T any](ctx context.Context, ask func(context.Context) (T, error)) (
 // elect a leader, they do not answer; and if another agent was faster, a replica
 // may not know it yet. An attempt whose answer was lost may have had its effect,
 // so each one reads first.
-func insist(ctx context.Context, try func() (string, error)) (string, error) {
+func insist[T any](ctx context.Context, try func() (T, error)) (value T, err error) {
 	var silent time.Time // since when there is no answer; zero: there was one
 	for pause := shortPause; ; pause = min(2*pause, longPause) {
-		host, err := try()
+		value, err = try()
 		switch {
-		case err == nil:
-			return host, nil
 		case errors.Is(err, jetstream.ErrKeyExists): // what a wrong revision matches, too
 			silent = time.Time{}
-		case !passing(err):
-			return "", err
+		case err == nil || !passing(err):
+			return value, err
 		case silent.IsZero():
 			silent = time.Now()
 		case time.Since(silent) > placeTime:
-			return "", err
+			return value, err
 		}
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return "", ctx.Err()
+			return value, ctx.Err()
 		}
 	}
 }
@@ -339,11 +274,7 @@ func (p *Placer) Move(ctx context.Context, chat, from string) (host string, err 
 func (p *Placer) Forget(ctx context.Context, chat string) error {
 	key, err := placeKey(chat)
 	if err == nil {
-		var opts []jetstream.KVDeleteOpt
-		if p.markers {
-			opts = append(opts, jetstream.PurgeTTL(markerTime))
-		}
-		err = p.bucket.Purge(ctx, key, opts...)
+		err = p.bucket.Purge(ctx, key, jetstream.PurgeTTL(markerTime))
 	}
 	if err != nil {
 		return xerrors.Errorf("procnats: forget %.80q: %w", chat, err)

@@ -45,6 +45,7 @@ func ExampleNewRouter() {
 	agent, _ := nats.Connect(broker.ClientURL(), nats.MaxReconnects(-1), nats.ReconnectBufSize(-1), nats.CustomInboxPrefix("_INBOX_agent"))
 	defer agent.Close()
 	js, _ := jetstream.New(agent)
+	_, _ = js.CreateKeyValue(ctx, procnats.PlacesConfig("toolproc_places")) // once, with the rights of an administrator
 	placer, err := procnats.NewPlacer(js, "toolproc_places", procnats.LeastLoad)
 	if err != nil {
 		log.Print(err)

@@ -102,7 +102,7 @@ func TestFleet(t *testing.T) {
 // The user placer places chats, and finds the machines.
 func TestPlacerOfAFleet(t *testing.T) {
 	f := newFleet(t)
-	_, err := f.admin.CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: "toolproc_places"})
+	_, err := f.admin.CreateKeyValue(t.Context(), procnats.PlacesConfig("toolproc_places"))
 	require.NoError(t, err)
 	js, err := jetstream.New(f.connect(t, "placer").Conn)
 	require.NoError(t, err)

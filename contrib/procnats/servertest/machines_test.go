@@ -31,6 +31,8 @@ func TestHeldFleet(t *testing.T) {
 	require.NoError(t, err)
 	_, err = admin.CreateStream(t.Context(), procnats.EndsConfig())
 	require.NoError(t, err)
+	_, err = admin.CreateKeyValue(t.Context(), procnats.PlacesConfig("places"))
+	require.NoError(t, err)
 	for i := range machines {
 		proxies[i] = newProxy(t, url)
 		local := newLocal(t)

@@ -20,10 +20,13 @@ import (
 	"github.com/toolproc/toolproc/procmgr/procroute"
 )
 
-// newJetStream runs a server with JetStream.
+// newJetStream runs a server with JetStream and the bucket of newPlacer.
 func newJetStream(t testing.TB) (url string) {
 	t.Helper()
-	return newServer(t, &server.Options{JetStream: true, StoreDir: t.TempDir()}).ClientURL()
+	url = newServer(t, &server.Options{JetStream: true, StoreDir: t.TempDir()}).ClientURL()
+	_, err := agent(t, url).CreateKeyValue(t.Context(), procnats.PlacesConfig("places"))
+	require.NoError(t, err)
+	return url
 }
 
 // agent returns the JetStream of an agent with a connection of its own.
@@ -251,21 +254,8 @@ func TestPlaceErrors(t *testing.T) {
 
 	_, noBucket := procnats.NewPlacer(agent(t, url), "no bucket", nil)
 	require.ErrorIs(t, noBucket, jetstream.ErrInvalidBucketName)
-}
-
-// A bucket that is there is used as it is.
-func TestPlacerUsesBucket(t *testing.T) {
-	url := newJetStream(t)
-	kv, err := agent(t, url).CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: "places", Storage: jetstream.MemoryStorage})
-	require.NoError(t, err)
-	serveLocal(t, url, "east")
-	p := newPlacer(t, url, nil)
-	_, err = p.Place(t.Context(), "chat")
-	require.NoError(t, err)
-	keys, err := kv.Keys(t.Context())
-	require.NoError(t, err)
-	require.Len(t, keys, 1)
-	require.NoError(t, p.Forget(t.Context(), "chat"), "it has no TTL of markers")
+	_, noBucket = procnats.NewPlacer(agent(t, url), "nowhere", nil)
+	require.ErrorIs(t, noBucket, jetstream.ErrBucketNotFound)
 }
 
 // Machines behind a Router are one Host: each chat has its machine, and the host
