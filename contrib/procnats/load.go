@@ -2,10 +2,7 @@ package procnats
 
 import (
 	"context"
-	"os"
 	"runtime"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/toolproc/toolproc/procmgr"
@@ -20,9 +17,6 @@ type Load struct {
 	Running int `json:"running"`
 	// CPUs is the number of processors.
 	CPUs int `json:"cpus"`
-	// Average is the system's load average over a minute; -1 if the system does
-	// not tell (it is read on Linux only).
-	Average float64 `json:"average"`
 }
 
 // loadTime is how long the Host may take to count its processes.
@@ -30,7 +24,7 @@ const loadTime = time.Second
 
 func (s *Service) load() Load {
 	s.mu.Lock()
-	l := Load{Calls: s.count, Running: -1, CPUs: runtime.NumCPU(), Average: loadAverage()}
+	l := Load{Calls: s.count, Running: -1, CPUs: runtime.NumCPU()}
 	s.mu.Unlock()
 	if s.opts.Host != nil {
 		ctx, cancel := context.WithTimeout(s.ctx, loadTime)
@@ -40,17 +34,4 @@ func (s *Service) load() Load {
 		}
 	}
 	return l
-}
-
-// loadAverage returns the load average of the last minute, or -1.
-func loadAverage() float64 {
-	text, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return -1
-	}
-	first, _, _ := strings.Cut(string(text), " ")
-	if average, err := strconv.ParseFloat(first, 64); err == nil {
-		return average
-	}
-	return -1
 }
