@@ -46,9 +46,6 @@ type Options struct {
 	// Version is the version of the machine's program, as semantic versioning
 	// has it: 0.0.0 by default. The micro service tells it.
 	Version string
-	// Metadata is what else the micro service tells of the machine, such as its
-	// region. The names "host" and "instance" are taken.
-	Metadata map[string]string
 	// Host is the Host behind the handler. With it, [Load] has the number of
 	// processes that run, and Ends can be set.
 	Host procmgr.Manager
@@ -176,18 +173,12 @@ func (s *Service) reach(ctx context.Context) error {
 	if err := s.alone(ctx); err != nil {
 		return err
 	}
-	metadata := map[string]string{"host": s.name, "instance": s.instance}
-	for name, value := range s.opts.Metadata {
-		if _, taken := metadata[name]; !taken {
-			metadata[name] = value
-		}
-	}
 	var err error
 	s.micro, err = micro.AddService(s.nc, micro.Config{
 		Name:         serviceName,
 		Version:      s.opts.Version,
 		Description:  "runs commands on " + s.name,
-		Metadata:     metadata,
+		Metadata:     map[string]string{"host": s.name, "instance": s.instance},
 		StatsHandler: func(*micro.Endpoint) any { return s.load() },
 	})
 	if err != nil {
