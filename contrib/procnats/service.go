@@ -170,7 +170,7 @@ func (s *Service) reach(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
 	before := s.nc.LastError()
-	if err := s.alone(ctx); err != nil {
+	if err := s.alone(ctx, before); err != nil {
 		return err
 	}
 	var err error
@@ -190,25 +190,36 @@ func (s *Service) reach(ctx context.Context) error {
 	if err == nil {
 		err = s.nc.FlushWithContext(ctx)
 	}
-	if refused := s.nc.LastError(); err == nil && refused != before && errors.Is(refused, nats.ErrPermissionViolation) { //nolint:errorlint // the same error, and not one like it
-		err = xerrors.Errorf("%v: %w", refused, procmgr.ErrRefused)
+	if err == nil {
+		err = s.refused(before)
 	}
 	return err
 }
 
+// refused returns an error if the server has refused something since its last error was
+// another one.
+func (s *Service) refused(before error) error {
+	now := s.nc.LastError()
+	if now == before || !errors.Is(now, nats.ErrPermissionViolation) { //nolint:errorlint // the same error, and not one like it
+		return nil
+	}
+	return xerrors.Errorf("%v: %w", now, procmgr.ErrRefused)
+}
+
 // alone returns when no machine has the name. One that does not answer may have
 // lost its power, and its connection is still open on the server.
-func (s *Service) alone(ctx context.Context) error {
-	way := &transport{nc: s.nc, cuts: &cuts{nc: s.nc}, name: s.name, askTime: askTime} // a question may be sent later
+func (s *Service) alone(ctx context.Context, before error) error {
 	for {
-		err := ask(ctx, way)
-		switch {
+		one, cancel := context.WithTimeout(ctx, tryTime)
+		_, err := health(one, s.nc, s.name)
+		cancel()
+		switch refused := s.refused(before); {
 		case err == nil:
 			return xerrors.Errorf("a machine with this name is there already: %w", procmgr.ErrConflict)
-		case errors.Is(err, errNoMachine):
+		case errors.Is(err, nats.ErrNoResponders):
 			return nil
-		case errors.Is(err, procmgr.ErrRefused):
-			return err
+		case refused != nil:
+			return refused
 		}
 		select {
 		case <-time.After(firstPause):
@@ -216,21 +227,6 @@ func (s *Service) alone(ctx context.Context) error {
 			return xerrors.Errorf("it is not known whether another machine has this name (%v): %w", err, ctx.Err())
 		}
 	}
-}
-
-// ask asks once whether a machine is there.
-func ask(ctx context.Context, way http.RoundTripper) error {
-	ctx, cancel := context.WithTimeout(ctx, tryTime)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/"+callHealth, nil)
-	if err != nil {
-		return err
-	}
-	res, err := way.RoundTrip(req)
-	if err == nil {
-		res.Body.Close()
-	}
-	return err
 }
 
 // publish begins to publish the ends. Close waits for that.
