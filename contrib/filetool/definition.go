@@ -29,10 +29,9 @@ const (
 // a description.
 
 type readArgs struct {
-	Path      arguments.Text   `json:"path" description:"Absolute, or from the working directory." alias:"file,file_path,filepath,filename,name,target_file"`
-	Offset    arguments.Line   `json:"offset,omitempty" description:"First line to read, from 1; negative counts from the end: -50 is the last 50. Default 1." alias:"line,start,start_line,from,first_line,line_offset,since"`
-	Limit     arguments.Lines  `json:"limit,omitempty" description:"How many lines; default and most 2000." alias:"lines,count,num_lines,max_lines,line_count"`
-	MaxOutput arguments.Tokens `json:"max_output,omitempty" description:"Most tokens to return. The rest can be read later." alias:"max_tokens,max_output_tokens"`
+	Path   arguments.Text  `json:"path" description:"Absolute, or from the working directory." alias:"file,file_path,filepath,filename,name,target_file"`
+	Offset arguments.Line  `json:"offset,omitempty" description:"First line to read, from 1; negative counts from the end: -50 is the last 50. Default 1." alias:"line,start,start_line,from,first_line,line_offset,since"`
+	Limit  arguments.Lines `json:"limit,omitempty" description:"How many lines; default and most 2000." alias:"lines,count,num_lines,max_lines,line_count"`
 }
 
 type writeArgs struct {
@@ -42,8 +41,7 @@ type writeArgs struct {
 }
 
 type editArgs struct {
-	Files     arguments.List[fileArgs] `json:"files" description:"Each file once." alias:"file,changes,paths"`
-	MaxOutput arguments.Tokens         `json:"max_output,omitempty" description:"Most tokens to return." alias:"max_tokens,max_output_tokens"`
+	Files arguments.List[fileArgs] `json:"files" description:"Each file once." alias:"file,changes,paths"`
 }
 
 type fileArgs struct {

@@ -45,8 +45,7 @@
 //
 // The lines that read_file returns are at most 2,000 and 32 KiB with their numbers. A
 // line of over 1,024 bytes is cut, and says how many bytes are missing; the note has the
-// numbers of such lines, so that a file cannot say so. A result has no more tokens
-// than the model asks for with max_output, and no more bytes than Options.Limit.
+// numbers of such lines, so that a file cannot say so.
 //
 // output of edit_files has, for each file, a line with its path, and then the lines
 // that have changed with two around them, never the whole file. A line with ... alone

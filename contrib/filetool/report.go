@@ -24,9 +24,6 @@ type report struct {
 
 	isError bool
 	path    string // where the file is, if the call names it otherwise
-	budget  budget
-	fit     func(r *report) // shortens the output, if it does not fit
-	shown   func(r report)  // remembers what the model reads; may be nil
 }
 
 // refuse returns the result of a call that the tool could not carry out.
@@ -87,18 +84,10 @@ type resultObject struct {
 	Note       string  `json:"note,omitempty"`
 }
 
-// finish makes the result of a report, within its budget.
+// finish makes the result of a report.
 func (s *Set) finish(r report) toolset.Result {
 	r.Success = r.Error == ""
-	content := s.render(r)
-	if r.fit != nil && !r.budget.fits(content) {
-		r.fit(&r)
-		content = s.render(r)
-	}
-	if r.shown != nil {
-		r.shown(r)
-	}
-	return toolset.Result{Content: content, Report: r.Report, IsError: r.isError}
+	return toolset.Result{Content: s.render(r), Report: r.Report, IsError: r.isError}
 }
 
 func (s *Set) render(r report) string {

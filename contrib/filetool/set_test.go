@@ -15,7 +15,6 @@ import (
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/contrib/filetool"
 	"github.com/toolproc/toolproc/contrib/filetool/procfile"
-	"github.com/toolproc/toolproc/headtail"
 )
 
 func newSet(t *testing.T, opts *filetool.Options) (*filetool.Set, string) {
@@ -65,12 +64,6 @@ func TestReadFile(t *testing.T) {
 	require.Equal(t, 2000, strings.Count(*res.Report.Output, "\n"))
 	require.EqualValues(t, 2001, got["next_offset"])
 
-	res, got = call(t, s, "read_file", `{"path":"f","max_output":"1k"}`)
-	require.LessOrEqual(t, len(res.Content), 2000)
-	require.Greater(t, len(res.Content), 1800)
-	require.EqualValues(t, strings.Count(*res.Report.Output, "\n")+1, got["next_offset"])
-	require.True(t, strings.HasSuffix(got["output"].(string), "line\n"))
-
 	res, got = call(t, s, "read_file", `{"path":"g"}`)
 	require.True(t, res.IsError)
 	require.Contains(t, got["error"], "nothing was read: there is no file g in ")
@@ -102,19 +95,6 @@ func TestOtherShapes(t *testing.T) {
 		res, _ = call(t, s, tt.tool, example)
 		require.False(t, res.IsError, res.Content)
 	}
-}
-
-func TestLimit(t *testing.T) {
-	t.Parallel()
-	s, dir := newSet(t, &filetool.Options{Limit: headtail.Limits{Bytes: 1000}, CountTokens: func(text string) int { return len(text) / 4 }})
-	write(t, dir, "f", strings.Repeat("line\n", 3000))
-	res, _ := call(t, s, "read_file", `{"path":"f"}`)
-	require.LessOrEqual(t, len(res.Content), 1000)
-	res, _ = call(t, s, "read_file", `{"path":"f","max_output":150}`)
-	require.LessOrEqual(t, len(res.Content)/4, 150)
-	write(t, dir, "f", "x\n")
-	res, _ = call(t, s, "read_file", `{"path":"f"}`)
-	require.Equal(t, `{"success":true,"output":"1\tx\n","lines":1,"size":2}`, res.Content)
 }
 
 // What has changed since the Set read it is refused, by every name of the file; the same
@@ -173,7 +153,6 @@ func TestUnseen(t *testing.T) {
 		"empty":            {"", nil, true},
 		"the beginning":    {long, []string{`{"path":"f","limit":50}`}, false},
 		"not the end":      {long, []string{`{"path":"f","limit":499}`}, false},
-		"what fits":        {long, []string{`{"path":"f","max_output":"1k"}`}, false},
 		"whole":            {long, []string{`{"path":"f"}`}, true},
 		"in parts":         {long, []string{`{"path":"f","limit":250}`, `{"path":"f","offset":240,"limit":200}`, `{"path":"f","offset":-100}`}, true},
 		"a long line":      {strings.Repeat("x", 2000) + "\n", []string{`{"path":"f"}`}, false},
@@ -212,28 +191,16 @@ func TestUnseen(t *testing.T) {
 	}
 }
 
-// Lines around an edit that did not fit into its result are not known.
+// The lines around an edit are known, and no others.
 func TestUnseenAroundEdit(t *testing.T) {
 	t.Parallel()
-	for name, tt := range map[string]struct {
-		opts *filetool.Options
-		more string
-		may  bool
-	}{
-		"all is shown":  {nil, "", true},
-		"by max_output": {nil, `,"max_output":300`, false},
-		"by the limit":  {&filetool.Options{Limit: headtail.Limits{Bytes: 600}}, "", false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s, dir := newSet(t, tt.opts)
-			line := strings.Repeat("x", 300) + "\n"
-			write(t, dir, "f", line+line+"b\n"+line+line)
-			res, _ := call(t, s, "edit_files", `{"files":[{"path":"f","edits":[{"search":"b","replace":"B"}]}]`+tt.more+`}`)
-			require.False(t, res.IsError, res.Content)
-			res, _ = call(t, s, "write_file", `{"path":"f","content":"new\n"}`)
-			require.Equal(t, !tt.may, res.IsError, res.Content)
-		})
+	for lines, may := range map[int]bool{2: true, 3: false} {
+		s, dir := newSet(t, nil)
+		write(t, dir, "f", strings.Repeat("x\n", lines)+"b\n")
+		res, _ := call(t, s, "edit_files", `{"files":[{"path":"f","edits":[{"search":"b","replace":"B"}]}]}`)
+		require.False(t, res.IsError, res.Content)
+		res, _ = call(t, s, "write_file", `{"path":"f","content":"new\n"}`)
+		require.Equal(t, !may, res.IsError, res.Content)
 	}
 }
 

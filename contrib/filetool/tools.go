@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
-	"sort"
 	"strings"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
@@ -34,17 +32,10 @@ func (s *Set) read(ctx context.Context, c toolset.Call) report {
 		}
 		return s.failed(err, "nothing was read")
 	}
-	rep := report{budget: s.opts.allow(int(args.MaxOutput)), path: elsewhere(path, res.Path)}
-	rep.read = &res
-	rep.fit = func(r *report) { s.shorten(path, r) }
-	s.showRead(path, &rep)
-	rep.shown = func(r report) {
-		if r.read.Partial {
-			return // it was not read to its end
-		}
-		s.memory.saw(path, r.read.FileInfo, false, procfile.Hunk{From: r.read.From, Lines: r.read.Lines})
+	if !res.Partial { // else it was not read to its end
+		s.memory.saw(path, res.FileInfo, false, procfile.Hunk{From: res.From, Lines: res.Lines})
 	}
-	return rep
+	return s.reportOf(path, &res)
 }
 
 // elsewhere returns where a file is, if its path does not end as the call has it.
@@ -56,11 +47,11 @@ func elsewhere(asked, is string) string {
 	return is
 }
 
-// showRead lays out the lines of a report, and the notes on them.
-func (s *Set) showRead(path string, r *report) {
-	res := r.read
+// reportOf lays out lines that were read, and the notes on them.
+func (s *Set) reportOf(path string, res *procfile.ReadResult) report {
+	r := report{read: res, path: elsewhere(path, res.Path)}
 	text := lines(res.From, res.Lines)
-	r.Output, r.Notes, r.NextOffset = &text, nil, nil
+	r.Output = &text
 	next := res.From + int64(len(res.Lines))
 	if res.Total == 0 {
 		r.add("The file is empty.")
@@ -89,6 +80,7 @@ func (s *Set) showRead(path string, r *report) {
 		r.add("U+FFFD stands for bytes that are no text; an edit leaves them as they are")
 	}
 	r.add(masked(res.Redacted))
+	return r
 }
 
 // lines writes lines with their numbers.
@@ -98,28 +90,6 @@ func lines(from int64, all []procfile.Line) string {
 		fmt.Fprintf(&b, "%d\t%s\n", from+int64(i), line)
 	}
 	return b.String()
-}
-
-// shorten leaves out lines at the end until the result fits. One line stays.
-func (s *Set) shorten(path string, r *report) {
-	whole := *r.read
-	n := s.fitting(r, len(whole.Lines), func(n int) { s.cutTo(path, r, whole, n) })
-	s.cutTo(path, r, whole, min(max(n, 1), len(whole.Lines)))
-}
-
-// fitting returns how many lines fit, of at most so many. show lays out a number of them.
-func (s *Set) fitting(r *report, most int, show func(n int)) int {
-	return sort.Search(most, func(n int) bool {
-		show(n + 1)
-		return !r.budget.fits(s.render(*r))
-	})
-}
-
-// cutTo lays out the first lines of a report.
-func (s *Set) cutTo(path string, r *report, whole procfile.ReadResult, n int) {
-	whole.Lines = whole.Lines[:n]
-	r.read = &whole
-	s.showRead(path, r)
 }
 
 // write writes a file.
@@ -152,8 +122,7 @@ func (s *Set) write(ctx context.Context, c toolset.Call) report {
 	case err != nil:
 		return s.failed(err, "nothing was written")
 	}
-	rep := report{budget: s.opts.allow(0), path: elsewhere(path, res.Path)}
-	rep.written = &res
+	rep := report{written: &res, path: elsewhere(path, res.Path)}
 	switch was := res.Before; {
 	case res.Created:
 	case was.Total == 0 && was.Size > 0: // too large to be counted
@@ -215,42 +184,28 @@ func (s *Set) edit(ctx context.Context, c toolset.Call) report {
 	case err != nil:
 		return s.failed(err, "nothing was edited")
 	}
-	rep := report{budget: s.opts.allow(int(args.MaxOutput))}
-	rep.edited = &res
-	rep.fit = s.shortenEdits
-	s.showEdits(&rep, -1)
-	rep.shown = func(r report) {
-		for _, f := range r.edited.Files {
-			before, _ := s.memory.of(f.Path)
-			s.memory.saw(f.Path, f.FileInfo, before != nil && before.whole, f.Hunks...)
-		}
+	for _, f := range res.Files {
+		before, _ := s.memory.of(f.Path)
+		s.memory.saw(f.Path, f.FileInfo, before != nil && before.whole, f.Hunks...)
 	}
-	return rep
+	return editsOf(&res)
 }
 
-// showEdits lays out the changed lines, at most so many of them; -1 is all.
-func (s *Set) showEdits(r *report, most int) {
+// editsOf lays out the lines that were changed.
+func editsOf(res *procfile.EditResult) report {
+	r := report{edited: res}
 	var b strings.Builder
-	r.Notes = nil
 	omitted, loose := 0, false
 	var redacted, lost []string
-	for _, f := range r.edited.Files {
+	for _, f := range res.Files {
 		fmt.Fprintf(&b, "%s\n", oneLine(f.Path))
 		omitted, loose = omitted+f.Omitted, loose || f.Loose
 		redacted, lost = append(redacted, f.Redacted...), append(lost, f.Lost...)
 		for i, h := range f.Hunks {
-			n := len(h.Lines)
-			if most >= 0 {
-				n = min(n, most)
-				most -= n
-			}
-			if omitted += len(h.Lines) - n; n == 0 {
-				continue
-			}
 			if i > 0 {
 				b.WriteString("...\n")
 			}
-			b.WriteString(lines(h.From, h.Lines[:n]))
+			b.WriteString(lines(h.From, h.Lines))
 		}
 	}
 	text := b.String()
@@ -263,20 +218,5 @@ func (s *Set) showEdits(r *report, most int) {
 		r.add("%s of the changes are not shown", counted(omitted, "line", "lines"))
 	}
 	r.add(masked(redacted))
-}
-
-func (s *Set) shortenEdits(r *report) {
-	most := 0
-	for _, f := range r.edited.Files {
-		for _, h := range f.Hunks {
-			most += len(h.Lines)
-		}
-	}
-	s.showEdits(r, s.fitting(r, most, func(n int) { s.showEdits(r, n) }))
-	// The model has not seen all lines of the hunks, so none of them counts.
-	files := slices.Clone(r.edited.Files)
-	for i := range files {
-		files[i].Hunks = nil
-	}
-	r.edited = &procfile.EditResult{Files: files}
+	return r
 }
