@@ -27,15 +27,14 @@ func (t *Telemetry) Host(h procmgr.Host) procmgr.Host {
 	t.mu.Lock()
 	t.hosts = append(t.hosts, h)
 	t.mu.Unlock()
-	return procmgr.WrapHost(h, func(_ string, m procmgr.Manager) procmgr.Manager { return &manager{t: t, m: m} })
+	return procmgr.WrapHost(h, func(_ string, m procmgr.Manager) procmgr.Manager { return &manager{Manager: m, t: t} })
 }
 
 // A manager makes the spans of what is started through it.
 type manager struct {
-	procmgr.Unsupported
+	procmgr.Manager
 
 	t     *Telemetry
-	m     procmgr.Manager
 	shell atomic.Value // the name of the program that runs commands, once it is known; chats may differ in it
 }
 
@@ -44,7 +43,7 @@ func (m *manager) program(ctx context.Context) string {
 	if name, ok := m.shell.Load().(string); ok {
 		return name
 	}
-	d, err := m.m.Describe(ctx)
+	d, err := m.Manager.Describe(ctx)
 	name := cmp.Or(d.Shell, "shell")
 	if err == nil {
 		m.shell.Store(name)
@@ -80,7 +79,7 @@ func (m *manager) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.
 		req.ID = procmgr.NewID()
 	}
 	began := time.Now()
-	out, err := m.m.Start(ctx, req)
+	out, err := m.Manager.Start(ctx, req)
 	m.told(ctx, began, req.Wait, &out)
 	switch {
 	case out.Attached:
@@ -92,7 +91,7 @@ func (m *manager) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.
 		fail(span, err)
 		span.End()
 	default:
-		w := &watcher{t: m.t, m: m.m, span: span, id: req.ID}
+		w := &watcher{t: m.t, m: m.Manager, span: span, id: req.ID}
 		if err == nil {
 			w.begun()
 		}
@@ -109,7 +108,7 @@ const maxCommand = 4 << 10
 // Output forwards a read.
 func (m *manager) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 	began := time.Now()
-	out, err := m.m.Output(ctx, id, req)
+	out, err := m.Manager.Output(ctx, id, req)
 	m.told(ctx, began, req.Wait, &out)
 	return out, err
 }
@@ -126,7 +125,7 @@ func (m *manager) told(ctx context.Context, began time.Time, wait time.Duration,
 
 // Signal forwards a signal, and counts the kills that leave something alive.
 func (m *manager) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
-	err := m.m.Signal(ctx, id, sig)
+	err := m.Manager.Signal(ctx, id, sig)
 	if sig == procmgr.Kill && err != nil && reason(err) == other && ctx.Err() == nil {
 		m.t.instruments.survived.Add(ctx, 1)
 	}
@@ -136,24 +135,9 @@ func (m *manager) Signal(ctx context.Context, id string, sig procmgr.Signal) err
 // Input forwards a write.
 func (m *manager) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
 	began := time.Now()
-	out, err := m.m.Input(ctx, id, req)
+	out, err := m.Manager.Input(ctx, id, req)
 	m.told(ctx, began, req.Wait, &out.Output)
 	return out, err
-}
-
-// List forwards a list.
-func (m *manager) List(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
-	return m.m.List(ctx, req)
-}
-
-// Events forwards a look at the events.
-func (m *manager) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
-	return m.m.Events(ctx, req)
-}
-
-// Describe forwards a question about the machine.
-func (m *manager) Describe(ctx context.Context) (procmgr.Description, error) {
-	return m.m.Describe(ctx)
 }
 
 // A watcher follows one process to its end, for its span.
