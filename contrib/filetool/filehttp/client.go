@@ -34,10 +34,8 @@ type ClientOptions struct {
 	// TLS is the configuration for https.
 	TLS *tls.Config
 	// Dial makes a connection over which the far side speaks HTTP/2, such as
-	// prochttp.Command to a toolprocd stdio. Set Dial or Transport, not both.
+	// prochttp.Command to a toolprocd stdio.
 	Dial func(ctx context.Context) (net.Conn, error)
-	// Transport carries the requests in place of the client's own.
-	Transport http.RoundTripper
 }
 
 // Client is the [procfile.Files] of a handler. It is safe for concurrent use. Errors match
@@ -47,8 +45,7 @@ type ClientOptions struct {
 type Client struct {
 	base      string // URL without a slash at its end
 	token     string
-	transport http.RoundTripper
-	own       *http.Transport // the same; nil if ClientOptions gave it
+	transport *http.Transport
 }
 
 var _ procfile.Files = (*Client)(nil)
@@ -61,14 +58,12 @@ func NewClient(target string, opts *ClientOptions) (*Client, error) {
 	if opts != nil {
 		o = *opts
 	}
-	c := &Client{token: o.Token, transport: o.Transport}
+	c := &Client{token: o.Token}
 	dial := o.Dial
 	u, err := url.Parse(target)
 	switch {
 	case err != nil || u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return nil, xerrors.Errorf("filehttp: new client: the URL cannot be read, or has credentials, a query or a fragment: %w", procmgr.ErrInvalid)
-	case o.Dial != nil && o.Transport != nil:
-		return nil, xerrors.Errorf("filehttp: new client: set one of Dial and Transport: %w", procmgr.ErrInvalid)
 	case (u.Scheme == "http" || u.Scheme == "https") && u.Host != "":
 		c.base = u.Scheme + "://" + u.Host + strings.TrimRight(u.EscapedPath(), "/")
 	case u.Scheme == "unix" && u.Host == "" && strings.HasPrefix(u.Path, "/"):
@@ -79,31 +74,26 @@ func NewClient(target string, opts *ClientOptions) (*Client, error) {
 	default:
 		return nil, xerrors.Errorf("filehttp: new client: the URL must be http://HOST:PORT, https://HOST:PORT or unix:///PATH: %w", procmgr.ErrInvalid)
 	}
-	if c.transport == nil {
-		c.own = &http.Transport{
-			Proxy: http.ProxyFromEnvironment, TLSClientConfig: o.TLS.Clone(), TLSHandshakeTimeout: 5 * time.Second,
-			ForceAttemptHTTP2: true, IdleConnTimeout: 20 * time.Second, DisableCompression: true,
-			DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
-		}
-		if dial != nil {
-			c.own.Proxy = nil
-			c.own.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }
-		}
-		if o.Dial != nil {
-			c.own.MaxConnsPerHost = 1 // it carries all requests
-			c.own.Protocols = new(http.Protocols)
-			c.own.Protocols.SetUnencryptedHTTP2(true)
-		}
-		c.transport = c.own
+	c.transport = &http.Transport{
+		Proxy: http.ProxyFromEnvironment, TLSClientConfig: o.TLS.Clone(), TLSHandshakeTimeout: 5 * time.Second,
+		ForceAttemptHTTP2: true, IdleConnTimeout: 20 * time.Second, DisableCompression: true,
+		DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
+	}
+	if dial != nil {
+		c.transport.Proxy = nil
+		c.transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }
+	}
+	if o.Dial != nil {
+		c.transport.MaxConnsPerHost = 1 // it carries all requests
+		c.transport.Protocols = new(http.Protocols)
+		c.transport.Protocols.SetUnencryptedHTTP2(true)
 	}
 	return c, nil
 }
 
-// Close closes the idle connections of the client's own transport.
+// Close closes the idle connections of the client.
 func (c *Client) Close() error {
-	if c.own != nil {
-		c.own.CloseIdleConnections()
-	}
+	c.transport.CloseIdleConnections()
 	return nil
 }
 
@@ -156,7 +146,6 @@ func (c *Client) call(ctx context.Context, path string, req, into any, texts ...
 	ctx, cancel := context.WithTimeout(ctx, callTime+transferTime)
 	defer cancel()
 	var sent atomic.Bool
-	sent.Store(c.own == nil) // another transport may not tell
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent.Store(true) }})
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+path, bytes.NewReader(body))
 	if err != nil {
