@@ -26,39 +26,39 @@ type part struct {
 var parts = []part{
 	{"output in bounded memory", []string{"headtail"}, 1343, 1250},
 	{"environment", []string{"envpolicy"}, 1000, 1000},
-	{"contract", []string{"procmgr", "procmgr/internal/paging"}, 1304, 1200},
-	{"processes of the system", []string{"procmgr/internal/osproc", "procmgr/internal/procstat", "procmgr/internal/owndir", "procmgr/internal/sentinel"}, 3938, 3600},
+	{"contract", []string{"procmgr", "procmgr/internal/paging"}, 1299, 1200},
+	{"processes of the system", []string{"procmgr/internal/osproc", "procmgr/internal/procstat", "procmgr/internal/owndir", "procmgr/internal/sentinel"}, 3934, 3600},
 	{"process output", []string{
 		"procmgr/internal/capture", "procmgr/internal/charset", "procmgr/internal/linediff", "procmgr/internal/randre",
 		"procmgr/internal/redact",
-	}, 3808, 3600},
+	}, 3743, 3600},
 	{"local manager", []string{
 		"procmgr/proclocal", "procmgr/internal/screen", "procmgr/internal/sockets", "procmgr/internal/prompt", "procmgr/internal/idempotency",
 		"procmgr/internal/baseenv", "procmgr/internal/check", "procmgr/internal/callerr",
-	}, 6265, 4600},
-	{"HTTP", []string{"procmgr/prochttp"}, 3586, 3500},
-	{"keeper", []string{"procmgr/prockeep"}, 3221, 2200},
-	{"router", []string{"procmgr/procroute"}, 594, 500},
-	{"suite for hosts", []string{"procmgr/proctest"}, 4203, 3500},
-	{"tools", []string{"chattool"}, 7870, 7000},
-	{"toolprocd", []string{"cmd"}, 860, 800},
+	}, 6084, 4600},
+	{"HTTP", []string{"procmgr/prochttp"}, 3550, 3500},
+	{"keeper", []string{"procmgr/prockeep"}, 3099, 2200},
+	{"router", []string{"procmgr/procroute"}, 553, 500},
+	{"suite for hosts", []string{"procmgr/proctest"}, 3800, 3500},
+	{"tools", []string{"chattool"}, 7581, 7000},
+	{"toolprocd", []string{"cmd"}, 800, 800},
 	{"examples", []string{"examples"}, 2600, 2600},
 	{"everything else", []string{".", ".ci", "internal", "procmgr/internal"}, 1600, 1600},
-	{"contrib/filetool", []string{"contrib/filetool"}, 4877, 4600},
+	{"contrib/filetool", []string{"contrib/filetool"}, 4742, 4600},
 	{"contrib/sandbox", []string{"contrib/sandbox"}, 2209, 2200},
-	{"contrib/procnats", []string{"contrib/procnats"}, 2173, 2000},
+	{"contrib/procnats", []string{"contrib/procnats"}, 2072, 2000},
 	{"contrib/procview", []string{"contrib/procview"}, 1900, 1900},
-	{"contrib/shellfacts", []string{"contrib/shellfacts"}, 2415, 1800},
+	{"contrib/shellfacts", []string{"contrib/shellfacts"}, 2233, 1800},
 	{"contrib/mcp", []string{"contrib/mcp"}, 1300, 1300},
 	{"contrib/acp", []string{"contrib/acp"}, 800, 800},
-	{"contrib/procotel", []string{"contrib/procotel"}, 728, 700},
+	{"contrib/procotel", []string{"contrib/procotel"}, 712, 700},
 	{"contrib/examples", []string{"contrib/examples"}, 686, 400},
 }
 
 // The sums of the table, of all tests in lines, and of all Markdown in words.
 const (
 	rootGoal, contribGoal    = 37_000, 15_700
-	testBudget, testGoal     = 55_700, 45_000
+	testBudget, testGoal     = 53_600, 45_000
 	markdownBudget, wordGoal = 31_500, 31_500
 )
 
