@@ -209,15 +209,15 @@ func (t *table) started(id string) (found []*claim) {
 	return found
 }
 
-// next returns the keeper after one in the order of their tokens, as in a ring. If each
-// keeper looks after the next one, somebody sees each death, and hundreds of keepers do not
-// look at each other.
-func (t *table) next(keeper string) string {
-	ring := slices.Sorted(maps.Keys(t.generations))
-	if len(ring) == 0 {
-		return keeper // it has just ended
+// watched returns the keepers that one looks after: the newest all others, and each other
+// one the next in the order of their tokens, as in a ring. So hundreds of keepers do not
+// look at each other, and a keeper that hangs does not hide the death of another one.
+func (t *table) watched(keeper string) []string {
+	all := slices.Sorted(maps.Keys(t.generations))
+	if keeper == t.newest || len(all) == 0 {
+		return all
 	}
-	return ring[(slices.Index(ring, keeper)+1)%len(ring)]
+	return []string{all[(slices.Index(all, keeper)+1)%len(all)]}
 }
 
 // running returns the claims of a keeper without an end, the oldest first.

@@ -152,22 +152,23 @@ func (k *keeper) run() {
 // and ends itself if it is of no use any more.
 func (k *keeper) look() {
 	var newest, runs, idle bool
-	var next string
+	var watched []string
 	var limits baseenv.Limits
 	err := k.do(func(t *table) error {
-		newest, runs, limits, next = t.newest == k.token, len(t.running(k.token)) > 0, k.limits, t.next(k.token)
+		newest, runs, limits, watched = t.newest == k.token, len(t.running(k.token)) > 0, k.limits, t.watched(k.token)
 		if runs {
 			k.asked.Store(time.Now().UnixNano()) // the exit of what runs counts
 		}
-		idle = newest && k.order.Idle >= 0 && time.Since(time.Unix(0, k.asked.Load())) > k.order.Idle
-		k.ending = k.ending || idle // a request that comes now has not claimed anything so far
+		idle = k.ending || newest && k.order.Idle >= 0 && time.Since(time.Unix(0, k.asked.Load())) > k.order.Idle
+		k.ending = idle // a request that comes now has not claimed anything so far
 		return cmp.Or(k.ids.compactLarge(), k.writeLate())
 	})
 	if err != nil {
 		k.log.Warn("the keeper cannot use its directory", slog.String("error", err.Error()))
 		return
 	}
-	if next != k.token && isDead(k.order.Dir, next) && !k.burying.Swap(true) {
+	dead := func(token string) bool { return token != k.token && isDead(k.order.Dir, token) }
+	if slices.ContainsFunc(watched, dead) && !k.burying.Swap(true) {
 		go func() { // not waited for: if this keeper ends first, another one does the same
 			defer k.burying.Store(false)
 			if err := bury(context.Background(), k.order.Dir); err != nil { // the next look tries again
