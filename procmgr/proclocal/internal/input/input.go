@@ -24,7 +24,7 @@ type Inlet struct {
 	masks    *redact.Set   // what the screen does not show
 	tree     *osproc.Input // set before anybody knows the process
 	turn     chan struct{} // holds a token while a request writes
-	pasting  bool          // the end mark of a pasted text is to come; for the request that has the turn
+	owed     string        // the rest of a pasted text's marks; for the request that has the turn
 
 	// mu guards the fields below. It is held while output is drawn.
 	mu        sync.Mutex

@@ -37,7 +37,7 @@ func (in *Inlet) Write(ctx context.Context, w *Receipt, req procmgr.InputRequest
 		return true, err
 	}
 	defer in.release()
-	text, before, pasted, err := in.encode(req)
+	prefix, text, before, pasted, err := in.encode(req)
 	if err == nil && in.exited() {
 		err = osproc.ErrStdinClosed
 	}
@@ -48,7 +48,14 @@ func (in *Inlet) Write(ctx context.Context, w *Receipt, req procmgr.InputRequest
 	n := 0
 	if len(text) > 0 {
 		n, err = in.tree.Write(ctx, text, until)
-		in.pasting = (in.pasting || n > 0) && n < pasted
+		switch {
+		case n < prefix:
+			in.owed = string(text[n:prefix])
+		case n > prefix && n < pasted: // it has a part of the text or of its marks
+			in.owed = string(text[n:max(n, before)]) + string(text[max(n, before+len(req.Data)):pasted])
+		default:
+			in.owed = ""
+		}
 	}
 	if n > 0 {
 		in.mu.Lock()
@@ -152,10 +159,10 @@ func (in *Inlet) release() {
 			return
 		}
 		in.mu.Unlock()
-		if !in.pasting { // or the reply would become a part of the text
-			// Without a wait: if there is no room, the program does not read.
-			_, _ = in.tree.Write(context.Background(), replies, time.Time{})
-		}
+		// Without a wait: if there is no room, the program does not read.
+		owed := in.owing()
+		n, _ := in.tree.Write(context.Background(), append([]byte(owed), replies...), time.Time{})
+		in.owed = owed[min(n, len(owed)):]
 	}
 }
 
@@ -172,40 +179,46 @@ func (in *Inlet) reply() {
 	}
 }
 
-// The marks of a pasted text. If a terminal takes only a part of one, the next request
-// writes the end mark first.
+// owing returns what is to be written first, because a terminal took only a part of a
+// pasted text: or else what follows would be a part of it.
+func (in *Inlet) owing() string {
+	if !in.modes().BracketedPaste { // the program that was to read it is gone
+		return ""
+	}
+	return in.owed
+}
+
+// The marks of a pasted text.
 const (
 	pasteBegin = "\x1b[200~"
 	pasteEnd   = "\x1b[201~"
 )
 
-// encode returns the bytes that a request writes, and how many of them stand before its
-// Data. Once the first pasted bytes are written, no pasted text is open. The caller has
+// encode returns the bytes that a request writes. Its Data begins at before. The bytes up to
+// prefix end an earlier pasted text, and the bytes up to pasted another one. The caller has
 // the turn.
-func (in *Inlet) encode(req procmgr.InputRequest) (text []byte, before, pasted int, err error) {
+func (in *Inlet) encode(req procmgr.InputRequest) (prefix int, text []byte, before, pasted int, err error) {
 	if !in.terminal {
 		in.mu.Lock()
 		closed := in.closed
 		in.mu.Unlock()
 		if closed && len(req.Data) > 0 {
-			return nil, 0, 0, xerrors.Errorf("its stdin was closed by an earlier request, so no data can follow: %w", procmgr.ErrInvalid)
+			return 0, nil, 0, 0, xerrors.Errorf("its stdin was closed by an earlier request, so no data can follow: %w", procmgr.ErrInvalid)
 		}
-		return req.Data, 0, 0, nil
+		return 0, req.Data, 0, 0, nil
 	}
 	mode, err := in.tree.Mode()
 	if err != nil {
-		return nil, 0, 0, err
+		return 0, nil, 0, 0, err
 	}
 	if line := longestLine(req.Data); mode.Lines && line > osproc.MaxLine {
-		return nil, 0, 0, xerrors.Errorf("a line of the data has %d bytes, and the terminal would drop what exceeds %d; write it to a file that the program reads: %w", line, osproc.MaxLine, procmgr.ErrInvalid)
+		return 0, nil, 0, 0, xerrors.Errorf("a line of the data has %d bytes, and the terminal would drop what exceeds %d; write it to a file that the program reads: %w", line, osproc.MaxLine, procmgr.ErrInvalid)
 	}
 	modes := in.modes()
-	if in.pasting && modes.BracketedPaste { // or the program that was to read it is gone
-		text = append(text, pasteEnd...)
-		pasted = len(text)
-	}
+	text = []byte(in.owing())
+	prefix = len(text)
 	if modes.BracketedPaste && bytes.Contains(req.Data, []byte(pasteEnd)) {
-		return nil, 0, 0, xerrors.Errorf("the data has the mark that ends a pasted text, ESC [201~, and the program takes it for that: %w", procmgr.ErrInvalid)
+		return 0, nil, 0, 0, xerrors.Errorf("the data has the mark that ends a pasted text, ESC [201~, and the program takes it for that: %w", procmgr.ErrInvalid)
 	}
 	if modes.BracketedPaste && bytes.ContainsAny(req.Data, "\r\n") {
 		text = append(text, pasteBegin...)
@@ -219,7 +232,7 @@ func (in *Inlet) encode(req procmgr.InputRequest) (text []byte, before, pasted i
 	for _, k := range req.Keys {
 		b, err := check.KeyBytes(k, modes.AppCursor)
 		if err != nil {
-			return nil, 0, 0, err
+			return 0, nil, 0, 0, err
 		}
 		text = append(text, b...)
 	}
@@ -230,7 +243,7 @@ func (in *Inlet) encode(req procmgr.InputRequest) (text []byte, before, pasted i
 		}
 		text = append(text, mode.EOF)
 	}
-	return text, before, pasted, nil
+	return prefix, text, before, pasted, nil
 }
 
 // longestLine returns the length of the longest line.
