@@ -13,9 +13,6 @@ const (
 	// not print. Each pause is twice as long as the one before it.
 	firstPause = 400 * time.Millisecond
 	maxPause   = 5 * time.Second
-	// waitPause is the time after a look that has found a wait, which hardly ever ends
-	// without input or output.
-	waitPause = 30 * time.Second
 )
 
 // A Watch finds out whether one process waits for input, for all callers that want to
@@ -120,7 +117,6 @@ func (w *Watch) look(now, tell bool) {
 		w.mu.Unlock()
 		return
 	}
-	w.next = time.Now().Add(waitPause)
 	if since := w.found.Since; w.begun && w.found.PID == found.PID && w.before == writes {
 		found.Since = since
 	} else {
