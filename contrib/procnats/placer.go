@@ -56,6 +56,7 @@ func LeastLoad(_ context.Context, _ string, machines []Machine) (string, error) 
 	if len(machines) == 0 {
 		return "", errNoMachines
 	}
+	machines = slices.Clone(machines)
 	rand.Shuffle(len(machines), func(i, j int) { machines[i], machines[j] = machines[j], machines[i] })
 	return slices.MinFunc(machines, func(a, b Machine) int { return cmp.Compare(a.busy(), b.busy()) }).Name, nil
 }
