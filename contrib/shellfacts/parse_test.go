@@ -73,6 +73,7 @@ func TestSyntax(t *testing.T) {
 		{"cat <<'EOF' | wc\n$(x)\nEOF\nls", "cat <<EOF\nx\nEOF"},
 		{"cat <<\"E\"\nE", "cat <<'E'\nx"}, {`ls`, "cat <<-\"E\"\n\tE"},
 		{`ls > /dev/null`, `ls > /dev/stderr`},
+		{"(echo 'a'# b\n)", "cat <<'E'# ; touch P\nx\nE"}, // # begins no comment within a word
 		{`cat sys/dev/x`, `cat /proc/1/environ`},
 		{`cd a && ls`, `cd a; ls`},
 		{`cd a && ls`, `cd a || exit 1; ls`},
