@@ -332,7 +332,7 @@ func person(t *testing.T, b block) {
 			said = masked.ReplaceAllString(shell(t, ".", command), "")
 		}
 	}
-	require.Equal(t, "made test\n", said)
+	require.Equal(t, "made test\n", shell(t, ".", "toolprocd logs -f "+said))
 	out, err := client.Chat("chat-42").Output(t.Context(), "npc5orns6a", procmgr.OutputRequest{Wait: long})
 	require.NoError(t, err)
 	require.Equal(t, "SIGTERM", out.Process.Signal)
