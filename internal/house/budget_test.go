@@ -35,9 +35,9 @@ var parts = []part{
 	{"local manager", []string{
 		"procmgr/proclocal", "procmgr/internal/screen", "procmgr/internal/sockets", "procmgr/internal/prompt", "procmgr/internal/idempotency",
 		"procmgr/internal/baseenv", "procmgr/internal/check", "procmgr/internal/callerr",
-	}, 6084, 4600},
-	{"HTTP", []string{"procmgr/prochttp"}, 3550, 3500},
-	{"keeper", []string{"procmgr/prockeep"}, 3099, 2200},
+	}, 6093, 4600},
+	{"HTTP", []string{"procmgr/prochttp"}, 3586, 3500},
+	{"keeper", []string{"procmgr/prockeep"}, 3149, 2200},
 	{"router", []string{"procmgr/procroute"}, 553, 500},
 	{"suite for hosts", []string{"procmgr/proctest"}, 3800, 3500},
 	{"tools", []string{"chattool"}, 7581, 7000},
@@ -46,9 +46,9 @@ var parts = []part{
 	{"everything else", []string{".", ".ci", "internal", "procmgr/internal"}, 1600, 1600},
 	{"contrib/filetool", []string{"contrib/filetool"}, 4742, 4600},
 	{"contrib/sandbox", []string{"contrib/sandbox"}, 2209, 2200},
-	{"contrib/procnats", []string{"contrib/procnats"}, 2072, 2000},
+	{"contrib/procnats", []string{"contrib/procnats"}, 2073, 2000},
 	{"contrib/procview", []string{"contrib/procview"}, 1900, 1900},
-	{"contrib/shellfacts", []string{"contrib/shellfacts"}, 2233, 1800},
+	{"contrib/shellfacts", []string{"contrib/shellfacts"}, 2415, 1800},
 	{"contrib/mcp", []string{"contrib/mcp"}, 1300, 1300},
 	{"contrib/acp", []string{"contrib/acp"}, 800, 800},
 	{"contrib/procotel", []string{"contrib/procotel"}, 712, 700},
@@ -58,7 +58,7 @@ var parts = []part{
 // The sums of the table, of all tests in lines, and of all Markdown in words.
 const (
 	rootGoal, contribGoal    = 37_000, 15_700
-	testBudget, testGoal     = 53_600, 45_000
+	testBudget, testGoal     = 53_800, 45_000
 	markdownBudget, wordGoal = 31_500, 31_500
 )
 
