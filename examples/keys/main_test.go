@@ -34,14 +34,14 @@ func TestKeys(t *testing.T) {
 		return token
 	}
 	host := proctest.NewScript()
-	defer host.Close()
+	defer func() { require.NoError(t, host.Close()) }()
 	handler, err := prochttp.NewHandler(host, &prochttp.HandlerOptions{Token: token(dir)})
 	require.NoError(t, err)
 	listener, _, err := service.ListenTLS("127.0.0.1:0", filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"))
 	require.NoError(t, err)
 	server := &http.Server{Handler: handler, ErrorLog: log.New(io.Discard, "", 0)}
 	go func() { _ = server.Serve(listener) }() // Close ends it
-	defer server.Close()
+	defer func() { require.NoError(t, server.Close()) }()
 	for _, tt := range []struct{ name, token, cert, want string }{
 		{"the keys", dir, dir, ""},
 		{"another token", other, dir, "the credentials are missing or wrong"},

@@ -175,7 +175,7 @@ func highlights(t *testing.T, b block) {
 	require.NoError(t, err)
 	local, err := proclocal.New(&proclocal.Options{LogDir: filepath.Join(t.TempDir(), "logs")})
 	require.NoError(t, err)
-	defer local.Close()
+	defer func() { require.NoError(t, local.Close()) }()
 	out, err := local.Start(t.Context(), procmgr.StartRequest{Command: "gzip -dc '" + recording + "'", Wait: long})
 	require.NoError(t, err)
 	var found []string
@@ -298,7 +298,7 @@ func nginx(t *testing.T, b block) {
 		},
 	}})
 	require.NoError(t, err)
-	defer client.Close()
+	defer func() { require.NoError(t, client.Close()) }()
 	stop(client)
 	stopProxy(syscall.SIGTERM)
 }
@@ -315,7 +315,7 @@ func person(t *testing.T, b block) {
 	require.NoError(t, os.WriteFile(dir+"/make", []byte("#!/bin/sh\necho made \"$@\"\n"), 0o700))
 	client, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{Dial: prochttp.Command("toolprocd", "stdio")})
 	require.NoError(t, err)
-	defer client.Close()
+	defer func() { require.NoError(t, client.Close()) }()
 	_, err = client.Chat("chat-42").Start(t.Context(), procmgr.StartRequest{ID: "npc5orns6a", Command: "npm run dev"})
 	require.NoError(t, err)
 

@@ -363,11 +363,11 @@ func startServing(t *testing.T, token string) (address string, stop func(*procht
 	t.Helper()
 	local, err := proclocal.New(nil)
 	require.NoError(t, err)
-	address = freeAddress(t)
+	at := freeAddress(t)
 	ended := make(chan error, 1)
-	go func() { ended <- serve(local, token, address) }()
-	awaitListener(t, address)
-	return address, func(client *prochttp.Client) {
+	go func() { ended <- serve(local, token, at) }()
+	awaitListener(t, at)
+	return at, func(client *prochttp.Client) {
 		out, err := client.Chat("chat-1").Start(t.Context(), procmgr.StartRequest{ID: "npc5orns6a", Command: "sleep 1000"})
 		require.NoError(t, err)
 		require.Equal(t, procmgr.Running, out.Process.State)
