@@ -83,8 +83,8 @@ func TestKeeperPerChat(t *testing.T) {
 	defer func() { require.NoError(t, k.Stop(t.Context())) }()
 	own, err := filepath.Glob(filepath.Join(dir, "k-*"))
 	require.NoError(t, err)
-	ask := `curl -sS --unix-socket '` + own[0] + `' http://localhost/keeper`
-	require.Equal(t, "{}", strings.TrimSpace(run(t, k.Chat("b"), ask).Text))
+	ask := `curl -sS -w '%{http_code}' --unix-socket '` + own[0] + `' http://localhost/keeper`
+	require.Equal(t, "200", run(t, k.Chat("b"), ask).Text)
 	for range 2 {
 		succeeds(t, k.Chat("a"), `echo a >'`+work+`/a'`)
 		require.NotZero(t, *run(t, k.Chat("a"), `echo a >'`+other+`/a'`).Process.ExitCode)
@@ -131,9 +131,9 @@ func TestKeeperServesNoCommand(t *testing.T) {
 			require.Contains(t, in(`setsid --wait sh -c "`+strings.ReplaceAll(start, `"`, `\"`)+`"`), "serves no command")
 			require.NoFileExists(t, ran)
 
-			outside, err := exec.CommandContext(t.Context(), "curl", "-sS", "--unix-socket", socket, "http://localhost/keeper").CombinedOutput()
+			outside, err := exec.CommandContext(t.Context(), "curl", "-sS", "-w", "%{http_code}", "--unix-socket", socket, "http://localhost/keeper").CombinedOutput()
 			require.NoError(t, err)
-			require.Equal(t, "{}", strings.TrimSpace(string(outside)), "the same from outside")
+			require.Equal(t, "200", string(outside), "the same from outside")
 
 			if level == sandbox.Boundary { // the directory, which is below Write, is hidden
 				for _, command := range []string{`ls '` + dir + `'`, `echo x >'` + dir + `/ids'`, `curl -sS --unix-socket '` + own[0] + `' http://localhost/health`, `mv '` + dir + `' '` + work + `/k'`} {
