@@ -89,6 +89,7 @@ type eventLog struct {
 	closed   bool      // there will be no more
 	at       time.Time // of the newest event
 	kept     *fair[*procmgr.Event]
+	order    []kept[*procmgr.Event] // of all chats, the oldest first; dropped ones stay in it for a while
 	// dropped is the newest event of each chat that was dropped, as long as
 	// others of the chat are kept; droppedAny is the newest one of all chats,
 	// and droppedLast the newest one that was the last of its chat.
@@ -117,23 +118,30 @@ func (e *eventLog) add(chat string, event procmgr.Event) {
 		event.At = e.at // the end of a process is known only when its last output has been read
 	}
 	e.at = event.At
-	e.kept.add(chat, &event)
+	it := e.kept.add(chat, &event) // drop may change e.order
+	e.order = append(e.order, it)
 	e.ring(chat)
 	e.ring("")
 }
 
 // drop notes that an event is kept no more.
-func (e *eventLog) drop(it kept[*procmgr.Event]) {
+func (e *eventLog) drop(chat string, it kept[*procmgr.Event]) {
+	*it.item = procmgr.Event{} // it stays in e.order
 	e.droppedAny = max(e.droppedAny, it.number)
-	if e.kept.count[it.chat] > 0 {
-		e.dropped[it.chat] = it.number
+	if len(e.kept.byChat[chat]) > 0 {
+		e.dropped[chat] = it.number
 	} else {
 		// Chats come and go without bound, so that not each of them can have
 		// a number of its own.
-		delete(e.dropped, it.chat)
+		delete(e.dropped, chat)
 		e.droppedLast = max(e.droppedLast, it.number)
 	}
+	if len(e.order) > 2*e.kept.count+defaultEvents {
+		e.order = slices.DeleteFunc(e.order, isDropped)
+	}
 }
+
+func isDropped(it kept[*procmgr.Event]) bool { return it.item.Kind == "" }
 
 // droppedFor returns the number of the newest event that is kept no more and
 // that a chat, or the host for "", may have seen.
@@ -151,18 +159,25 @@ func (e *eventLog) droppedFor(chat string) uint64 {
 func (e *eventLog) page(chat string, req procmgr.EventsRequest) procmgr.EventPage {
 	after, known := e.place(req.After)
 	page := procmgr.EventPage{Gap: !known || after < e.droppedFor(chat)}
+	all := e.order
+	if chat != "" {
+		all = e.kept.byChat[chat]
+	}
 	limit := req.Limit
 	if limit == 0 {
 		limit = defaultEvents
 	}
-	all := e.kept.all
 	first, _ := slices.BinarySearchFunc(all, after+1, func(it kept[*procmgr.Event], number uint64) int { return cmp.Compare(it.number, number) })
-	for _, it := range all[first:] {
+	all = all[first:]
+	for i, it := range all {
+		if isDropped(it) {
+			continue
+		}
 		if len(page.Events) == limit {
 			break
 		}
-		if chat != "" && it.chat != chat {
-			continue
+		if page.Events == nil {
+			page.Events = make([]procmgr.Event, 0, min(uint(len(all)-i), uint(limit))) // a negative limit is none
 		}
 		event := *it.item
 		event.Process = clone(event.Process)

@@ -65,8 +65,8 @@ type tombstone struct {
 func newTable() *table {
 	now := time.Now()
 	t := &table{chats: make(map[string]*chatAnswers), made: now, whole: now}
-	t.ended = newFair(maxTombstones, maxTombstones, func(it kept[*tombstone]) {
-		t.set(it.chat, it.item.id, answer{})
+	t.ended = newFair(maxTombstones, maxTombstones, func(chat string, it kept[*tombstone]) {
+		t.set(chat, it.item.id, answer{})
 		if it.item.used.After(t.whole) {
 			t.whole = it.item.used
 		}
@@ -363,48 +363,51 @@ func (l *Local) freeLog() bool {
 type fair[T any] struct {
 	most       int // of all chats
 	mostOfChat int
-	newest     uint64    // the number of the newest item; the first one has 1
-	all        []kept[T] // the oldest first
-	count      map[string]int
-	dropped    func(kept[T])
+	count      int
+	newest     uint64               // the number of the newest item; the first one has 1
+	byChat     map[string][]kept[T] // the oldest first
+	dropped    func(chat string, it kept[T])
 }
 
 // A kept is an item with its number, by which all items are in order.
 type kept[T any] struct {
 	number uint64
-	chat   string
 	item   T
 }
 
 // newFair returns one that calls dropped for each item that is pushed out.
-func newFair[T any](most, mostOfChat int, dropped func(kept[T])) *fair[T] {
-	return &fair[T]{most: most, mostOfChat: mostOfChat, count: make(map[string]int), dropped: dropped}
+func newFair[T any](most, mostOfChat int, dropped func(chat string, it kept[T])) *fair[T] {
+	return &fair[T]{most: most, mostOfChat: mostOfChat, byChat: make(map[string][]kept[T]), dropped: dropped}
 }
 
 // add adds an item.
-func (f *fair[T]) add(chat string, item T) {
+func (f *fair[T]) add(chat string, item T) (it kept[T]) {
 	f.newest++
-	f.all = append(f.all, kept[T]{f.newest, chat, item})
-	f.count[chat]++
-	if len(f.all) > f.most {
-		most := 0
-		for _, n := range f.count {
-			most = max(most, n)
+	it = kept[T]{f.newest, item}
+	f.byChat[chat] = append(f.byChat[chat], it)
+	if f.count++; f.count > f.most {
+		largest := chat
+		for other, items := range f.byChat {
+			n := len(items) - len(f.byChat[largest])
+			if n > 0 || n == 0 && items[0].number < f.byChat[largest][0].number {
+				largest = other
+			}
 		}
-		f.dropFirst(func(it kept[T]) bool { return f.count[it.chat] == most })
+		f.dropOldest(largest)
 	}
-	if f.count[chat] > f.mostOfChat {
-		f.dropFirst(func(it kept[T]) bool { return it.chat == chat })
+	if len(f.byChat[chat]) > f.mostOfChat {
+		f.dropOldest(chat)
 	}
+	return it
 }
 
-// dropFirst drops the oldest of some items.
-func (f *fair[T]) dropFirst(of func(kept[T]) bool) {
-	i := slices.IndexFunc(f.all, of)
-	it := f.all[i]
-	f.all = slices.Delete(f.all, i, i+1)
-	if f.count[it.chat]--; f.count[it.chat] == 0 {
-		delete(f.count, it.chat)
+func (f *fair[T]) dropOldest(chat string) {
+	items := f.byChat[chat]
+	it := items[0]
+	items[0] = kept[T]{} // or the array keeps it
+	f.byChat[chat] = items[1:]
+	if f.count--; len(items) == 1 {
+		delete(f.byChat, chat)
 	}
-	f.dropped(it)
+	f.dropped(chat, it)
 }
