@@ -37,7 +37,7 @@ func (in *Inlet) Write(ctx context.Context, w *Receipt, req procmgr.InputRequest
 		return true, err
 	}
 	defer in.release()
-	prefix, text, before, pasted, err := in.encode(req)
+	typed, err := in.encode(req)
 	if err == nil && in.exited() {
 		err = osproc.ErrStdinClosed
 	}
@@ -46,16 +46,9 @@ func (in *Inlet) Write(ctx context.Context, w *Receipt, req procmgr.InputRequest
 	}
 	mark()
 	n := 0
-	if len(text) > 0 {
-		n, err = in.tree.Write(ctx, text, until)
-		switch {
-		case n < prefix:
-			in.owed = string(text[n:prefix])
-		case n > prefix && n < pasted: // it has a part of the text or of its marks
-			in.owed = string(text[n:max(n, before)]) + string(text[max(n, before+len(req.Data)):pasted])
-		default:
-			in.owed = ""
-		}
+	if len(typed.text) > 0 {
+		n, err = in.tree.Write(ctx, typed.text, until)
+		in.owed = typed.owed(n)
 	}
 	if n > 0 {
 		in.mu.Lock()
@@ -63,10 +56,10 @@ func (in *Inlet) Write(ctx context.Context, w *Receipt, req procmgr.InputRequest
 		in.writtenAt = time.Now()
 		in.mu.Unlock()
 	}
-	w.N = min(max(n-before, 0), len(req.Data))
+	w.N = min(max(n-typed.data, 0), len(req.Data))
 	if err != nil && ctx.Err() == nil {
 		w.Err = err
-	} else if n < len(text) && w.N == len(req.Data) {
+	} else if n < len(typed.text) && w.N == len(req.Data) {
 		w.Err = errKeys
 		if n == 0 {
 			w.Err = errFull
@@ -75,7 +68,7 @@ func (in *Inlet) Write(ctx context.Context, w *Receipt, req procmgr.InputRequest
 	if n == 0 && (err != nil || w.Err != nil) {
 		return true, cmp.Or(err, w.Err)
 	}
-	if n == len(text) && req.Close && !in.terminal {
+	if n == len(typed.text) && req.Close && !in.terminal {
 		in.tree.Close()
 		w.Closed = true
 		in.mu.Lock()
@@ -194,56 +187,76 @@ const (
 	pasteEnd   = "\x1b[201~"
 )
 
-// encode returns the bytes that a request writes. Its Data begins at before. The bytes up to
-// prefix end an earlier pasted text, and the bytes up to pasted another one. The caller has
-// the turn.
-func (in *Inlet) encode(req procmgr.InputRequest) (prefix int, text []byte, before, pasted int, err error) {
+// A keying is the bytes that a request writes, with the marks of a pasted text.
+type keying struct {
+	text      []byte
+	prefix    int // the bytes up to here end an earlier pasted text
+	data, end int // where the request's Data begins and ends
+	pasted    int // the bytes up to here, behind prefix, are a pasted text; 0 if none is
+}
+
+// owed returns the rest of the marks if only n bytes were taken, and they leave a pasted
+// text open.
+func (k keying) owed(n int) string {
+	switch {
+	case n < k.prefix:
+		return string(k.text[n:k.prefix])
+	case n > k.prefix && n < k.pasted:
+		return string(k.text[n:max(n, k.data)]) + string(k.text[max(n, k.end):k.pasted])
+	}
+	return ""
+}
+
+// encode returns the bytes that a request writes. The caller has the turn.
+func (in *Inlet) encode(req procmgr.InputRequest) (k keying, err error) {
 	if !in.terminal {
 		in.mu.Lock()
 		closed := in.closed
 		in.mu.Unlock()
 		if closed && len(req.Data) > 0 {
-			return 0, nil, 0, 0, xerrors.Errorf("its stdin was closed by an earlier request, so no data can follow: %w", procmgr.ErrInvalid)
+			return k, xerrors.Errorf("its stdin was closed by an earlier request, so no data can follow: %w", procmgr.ErrInvalid)
 		}
-		return 0, req.Data, 0, 0, nil
+		return keying{text: req.Data, end: len(req.Data)}, nil
 	}
 	mode, err := in.tree.Mode()
 	if err != nil {
-		return 0, nil, 0, 0, err
+		return k, err
 	}
 	if line := longestLine(req.Data); mode.Lines && line > osproc.MaxLine {
-		return 0, nil, 0, 0, xerrors.Errorf("a line of the data has %d bytes, and the terminal would drop what exceeds %d; write it to a file that the program reads: %w", line, osproc.MaxLine, procmgr.ErrInvalid)
+		return k, xerrors.Errorf("a line of the data has %d bytes, and the terminal would drop what exceeds %d; write it to a file that the program reads: %w", line, osproc.MaxLine, procmgr.ErrInvalid)
 	}
 	modes := in.modes()
-	text = []byte(in.owing())
-	prefix = len(text)
 	if modes.BracketedPaste && bytes.Contains(req.Data, []byte(pasteEnd)) {
-		return 0, nil, 0, 0, xerrors.Errorf("the data has the mark that ends a pasted text, ESC [201~, and the program takes it for that: %w", procmgr.ErrInvalid)
+		return k, xerrors.Errorf("the data has the mark that ends a pasted text, ESC [201~, and the program takes it for that: %w", procmgr.ErrInvalid)
 	}
-	if modes.BracketedPaste && bytes.ContainsAny(req.Data, "\r\n") {
-		text = append(text, pasteBegin...)
-		before = len(text)
-		text = append(append(text, req.Data...), pasteEnd...)
-		pasted = len(text)
-	} else {
-		before = len(text)
-		text = append(text, req.Data...)
+	pastes := modes.BracketedPaste && bytes.ContainsAny(req.Data, "\r\n")
+	k.text = []byte(in.owing())
+	k.prefix = len(k.text)
+	if pastes {
+		k.text = append(k.text, pasteBegin...)
 	}
-	for _, k := range req.Keys {
-		b, err := check.KeyBytes(k, modes.AppCursor)
+	k.data = len(k.text)
+	k.text = append(k.text, req.Data...)
+	k.end = len(k.text)
+	if pastes {
+		k.text = append(k.text, pasteEnd...)
+		k.pasted = len(k.text)
+	}
+	for _, key := range req.Keys {
+		b, err := check.KeyBytes(key, modes.AppCursor)
 		if err != nil {
-			return 0, nil, 0, 0, err
+			return k, err
 		}
-		text = append(text, b...)
+		k.text = append(k.text, b...)
 	}
 	if req.Close {
 		// Within a line, the first one only hands over what was typed.
-		if mode.Lines && len(text) > 0 && text[len(text)-1] != '\n' && text[len(text)-1] != '\r' {
-			text = append(text, mode.EOF)
+		if n := len(k.text); mode.Lines && n > 0 && k.text[n-1] != '\n' && k.text[n-1] != '\r' {
+			k.text = append(k.text, mode.EOF)
 		}
-		text = append(text, mode.EOF)
+		k.text = append(k.text, mode.EOF)
 	}
-	return prefix, text, before, pasted, nil
+	return k, nil
 }
 
 // longestLine returns the length of the longest line.
