@@ -31,7 +31,7 @@ func (k *kit) execute(ctx context.Context, c Call, t *turn) report {
 	budget, cut := k.allow(int(args.MaxOutput))
 	t.command = string(args.Command)
 
-	run := run{kit: k, call: c, m: m, req: procmgr.StartRequest{
+	run := run{kit: k, call: c, turn: t, m: m, req: procmgr.StartRequest{
 		Command:    string(args.Command),
 		WorkDir:    string(args.WorkDir),
 		Background: bool(args.RunInBackground),
@@ -59,7 +59,7 @@ func (k *kit) execute(ctx context.Context, c Call, t *turn) report {
 		if err := checkPattern("notify_on", run.req.Notify); err != nil {
 			return refuse("%s: %s", k.names.execute, words(err))
 		}
-		if !k.hasEvents(ctx, m, conversation{}) {
+		if !k.hasEvents(ctx, t, conversation{}) {
 			return refuse("nothing was started: the process manager cannot watch for notify_on. Leave notify_on out, and wait with the wait_for of %s", k.names.output)
 		}
 		t.notify = true
@@ -88,6 +88,7 @@ func (k *kit) execute(ctx context.Context, c Call, t *turn) report {
 type run struct {
 	kit       *kit
 	call      Call
+	turn      *turn
 	m         procmgr.Manager
 	req       procmgr.StartRequest
 	chosen    bool   // the host has chosen req.ID
@@ -190,7 +191,7 @@ func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) r
 // promise says when the model will be told of a process in the background. It is "" if
 // the model will not be told.
 func (r *run) promise(ctx context.Context, p procmgr.Process) string {
-	if p.State == "" || !r.kit.hasEvents(ctx, r.m, conversationOf(r.m, p.ChatID)) {
+	if p.State == "" || !r.kit.hasEvents(ctx, r.turn, conversationOf(r.m, p.ChatID)) {
 		return ""
 	}
 	when := "; you will be told when it ends"

@@ -56,8 +56,8 @@ type book struct {
 	jobs map[string]*job // by ID
 	// manager is the one by which the conversation was seen last.
 	manager procmgr.Manager
-	// read is the place up to which the events of the manager have been read. At "" all
-	// that are kept are read: those of other processes are passed over.
+	// read is the place up to which the events of the manager have been read. At "", all
+	// events that are kept are read, and events of other processes are passed over.
 	read string
 }
 
@@ -69,6 +69,8 @@ type turn struct {
 	manager procmgr.Manager // nil until the resolver has returned one
 	command string          // of execute
 	notify  bool            // it has notify_on
+	asked   bool            // whether the manager has events
+	silent  bool            // it has none
 }
 
 // sameManager reports whether two Managers are known to be the same one. Some cannot be
@@ -120,18 +122,22 @@ func (l *ledger) watches(who conversation, id string) bool {
 	return l.books[who] != nil && l.books[who].jobs[id] != nil
 }
 
-// hasEvents reports whether a manager has events, by which it can be told what becomes of
-// a process. It has if something of the conversation was left running before.
-func (k *kit) hasEvents(ctx context.Context, m procmgr.Manager, who conversation) bool {
+// hasEvents reports whether the manager of a call has events, by which it can be told what
+// becomes of a process. It has if something of the conversation was left running before.
+// Otherwise a call asks it once.
+func (k *kit) hasEvents(ctx context.Context, t *turn, who conversation) bool {
 	k.ledger.mu.Lock()
 	known := k.ledger.books[who] != nil
 	k.ledger.mu.Unlock()
-	ctx, cancel := fresh(ctx, lookLimit)
-	defer cancel()
-	return known || !errors.Is(survive(func() error {
-		_, err := m.Events(ctx, procmgr.EventsRequest{Limit: 1})
-		return err
-	}), errors.ErrUnsupported)
+	if !known && !t.asked {
+		ctx, cancel := fresh(ctx, lookLimit)
+		defer cancel()
+		t.asked, t.silent = true, errors.Is(survive(func() error {
+			_, err := t.manager.Events(ctx, procmgr.EventsRequest{Limit: 1})
+			return err
+		}), errors.ErrUnsupported)
+	}
+	return known || !t.silent
 }
 
 // tellNotices enters into the ledger what a result shows. Then it claims for the result
@@ -183,7 +189,7 @@ func (k *kit) note(ctx context.Context, t *turn, r *report) (who conversation, o
 			k.ledger.show(who, p)
 		}
 	}
-	if ok && t.started != "" && r.ProcessID == t.started && k.hasEvents(ctx, t.manager, who) {
+	if ok && t.started != "" && r.ProcessID == t.started && k.hasEvents(ctx, t, who) {
 		k.ledger.leave(who, t, shown)
 	}
 	return who, ok
