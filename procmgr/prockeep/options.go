@@ -51,8 +51,8 @@ type Options struct {
 	// by default. A negative duration is for ever.
 	Idle time.Duration
 	// Logger gets a line when a keeper is started, for each failed attempt to reach
-	// one, and for each request to a Handler; nil logs nothing. Local.Logger gets the lines about processes
-	// and about functions of this program that fail.
+	// one, and for each request to a Handler; nil logs nothing. Local.Logger gets the
+	// lines about processes and about functions of this program that fail.
 	Logger *slog.Logger
 }
 

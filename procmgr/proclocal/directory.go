@@ -1,6 +1,7 @@
 package proclocal
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -51,14 +52,11 @@ func defaultDirectory(from *baseenv.Origin, configured string) (dir string, err 
 		return configured, nil
 	}
 	if from != nil {
-		dir = from.Dir
-	} else if dir, err = os.Getwd(); err != nil {
-		dir = ""
+		dir = from.Dir // "" if it has gone
+	} else {
+		dir, err = os.Getwd()
 	}
-	if dir != "" {
-		err = osproc.CheckDirectory(dir)
-	}
-	if dir == "" || err != nil {
+	if dir == "" || cmp.Or(err, osproc.CheckDirectory(dir)) != nil {
 		return "", xerrors.Errorf("the program's own directory has gone, or cannot be entered; name a directory: %w", procmgr.ErrInvalid)
 	}
 	return dir, nil
