@@ -34,10 +34,6 @@ type OutputRequest struct {
 	// after the look. It sets Output.Listening as Ports does. A port over 65,535 is
 	// [ErrInvalid], and so is one below -1.
 	UntilListening int
-	// Members asks for Output.Members, at the same cost as Ports. If the manager
-	// cannot tell, the error is [errors.ErrUnsupported]; a proclocal.Local can on
-	// Linux alone.
-	Members bool
 	// UntilWaiting ends the wait as soon as a member waits for input and the output has
 	// been quiet for 200 ms. Process.Waiting then says which member. It has no effect
 	// if waiting cannot be detected, for example with an empty stdin. During such a
@@ -144,10 +140,6 @@ type Output struct {
 	// Listening has the sockets on which members of the process listen, in the
 	// order of their ports, if Ports or UntilListening asked for them.
 	Listening []Socket `json:"listening,omitempty"`
-	// Members has the members of the process that live, in the order of their pids,
-	// if the request asked for them. A member that ends or begins during the call may
-	// be missing.
-	Members []Member `json:"members,omitempty"`
 	// Screen is the screen of the process's terminal, if the request asked for
 	// it. It is nil if the process has no terminal. After the end it is the
 	// last screen, as long as the output is kept.

@@ -18,7 +18,7 @@
 //
 // Reading consumes nothing: an open page changes no offset, no notice and no state. All
 // pages together have one wait for events, and at most five lookups a second for the
-// ports and members of living processes. A page follows the one process that it shows.
+// ports of living processes. A page follows the one process that it shows.
 // It repaints at most five times a second and keeps 2 MiB of output; older output is
 // read again from the log when the user scrolls there. If a process prints faster, the
 // page skips to the end.
@@ -45,12 +45,10 @@
 //	GET  stream       what the page reads: events of all processes, and the output of one
 //	GET  ID/output    the output so far, as plain text
 //	GET  ID/part      some of the output as JSON: from, to
-//	GET  ID/members   the processes of the system that belong to it, as JSON
-//	POST ID/signal    {"signal":"terminate"}, interrupt or kill; the answer has what is left
+//	POST ID/signal    {"signal":"terminate"}, interrupt or kill; the answer has the process as it is then
 //
 // The id of an event of stream is the offset at which its text ends. A page that sends it
 // as Last-Event-ID reads on from there: it loses no byte and gets none twice.
 //
-// It runs everywhere. Ports, members, CPU and memory come from the manager: a Local
-// has them on Linux only.
+// It runs everywhere. Ports come from the manager: a Local has them on Linux only.
 package procview

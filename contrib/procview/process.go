@@ -168,35 +168,7 @@ func (s subject) start(ctx context.Context, from int64) (int64, error) {
 	return from, nil
 }
 
-// A tree is the members of a process.
-type tree struct {
-	Members []procmgr.Member `json:"members"`
-	// Known is false if the manager does not tell members.
-	Known   bool            `json:"known"`
-	Process procmgr.Process `json:"process"`
-	Error   string          `json:"error,omitempty"`
-}
-
-func (s subject) tree(ctx context.Context) (tree, error) {
-	out, err := s.manager.Output(ctx, s.id, procmgr.OutputRequest{From: math.MaxInt64, Members: true, Limit: headtail.Limits{Bytes: 1}})
-	t := tree{Members: append([]procmgr.Member{}, out.Members...), Known: err == nil, Process: out.Process}
-	if err != nil {
-		out, err = s.manager.Output(ctx, s.id, procmgr.OutputRequest{From: math.MaxInt64, Limit: headtail.Limits{Bytes: 1}})
-		t.Process = out.Process
-	}
-	return t, err
-}
-
-func (v *View) serveMembers(w http.ResponseWriter, r *http.Request, s subject) {
-	t, err := s.tree(r.Context())
-	if err != nil {
-		refuse(w, err)
-		return
-	}
-	answer(w, http.StatusOK, t)
-}
-
-// serveSignal ends or interrupts a process, and says what is left of it.
+// serveSignal ends or interrupts a process, and answers with what it is then.
 func (v *View) serveSignal(w http.ResponseWriter, r *http.Request, s subject) {
 	var body struct {
 		Signal procmgr.Signal `json:"signal"`
@@ -230,11 +202,13 @@ func (v *View) serveSignal(w http.ResponseWriter, r *http.Request, s subject) {
 			break
 		}
 	}
-	t, err := s.tree(ctx)
+	out, err := s.manager.Output(ctx, s.id, procmgr.OutputRequest{From: math.MaxInt64, Limit: headtail.Limits{Bytes: 1}})
 	if err != nil {
 		refuse(w, err)
 		return
 	}
-	t.Error = failed
-	answer(w, http.StatusOK, t)
+	answer(w, http.StatusOK, struct {
+		Process procmgr.Process `json:"process"`
+		Error   string          `json:"error,omitempty"`
+	}{out.Process, failed})
 }

@@ -189,7 +189,6 @@ func (v *View) routes() *http.ServeMux {
 	mux.HandleFunc("GET /stream", v.serveStream)
 	mux.HandleFunc("GET /{id}/output", of(v.serveOutput))
 	mux.HandleFunc("GET /{id}/part", of(v.servePart))
-	mux.HandleFunc("GET /{id}/members", of(v.serveMembers))
 	if !v.opts.ReadOnly {
 		mux.HandleFunc("POST /{id}/signal", of(v.serveSignal))
 	}

@@ -121,7 +121,7 @@ func TestChat(t *testing.T) {
 			return status == 200 && text == "mine\n"
 		}, long, time.Millisecond)
 	}
-	for _, path := range []string{"/output", "/output?chat=b", "/members?chat=b", "/part?chat=b&to=9"} {
+	for _, path := range []string{"/output", "/output?chat=b", "/part?chat=b&to=9"} {
 		status, body := call{path: other + path}.text(t, base)
 		require.Equal(t, 404, status, body)
 	}

@@ -32,18 +32,13 @@ const (
 // A record is a process, and what a watch has seen of it.
 type record struct {
 	procmgr.Process
-	DetachedAt time.Time        `json:"detached_at,omitzero"`
-	Ports      []string         `json:"ports,omitempty"`
-	Members    []procmgr.Member `json:"members,omitempty"`
-	CPU        float64          `json:"cpu,omitempty"`    // processors that it uses
-	Memory     int64            `json:"memory,omitempty"` // bytes
-	Told       []time.Time      `json:"told,omitempty"`   // when the model was told of it
-	Gone       bool             `json:"gone,omitempty"`   // the manager does not know it any more
+	DetachedAt time.Time   `json:"detached_at,omitzero"`
+	Ports      []string    `json:"ports,omitempty"`
+	Told       []time.Time `json:"told,omitempty"` // when the model was told of it
+	Gone       bool        `json:"gone,omitempty"` // the manager does not know it any more
 
 	version int64
-	looked  time.Time
-	spent   time.Duration // CPU time of its members at that time
-	blind   bool          // the manager does not tell its members
+	blind   bool // the manager does not tell its ports
 }
 
 // A watch knows all processes while somebody looks.
@@ -241,7 +236,7 @@ func (w *watch) apply(events []procmgr.Event) {
 		case procmgr.EventDetached:
 			r.DetachedAt = e.At
 		case procmgr.EventExited:
-			r.Members, r.Ports, r.CPU, r.Memory = nil, nil, 0, 0
+			r.Ports = nil
 		}
 	}
 	w.bell.ring()
@@ -315,8 +310,7 @@ func (w *watch) living() (all []key) {
 func (w *watch) lookAt(ctx context.Context, k key) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	out, err := w.of(k).Output(ctx, k.id, procmgr.OutputRequest{From: math.MaxInt64, Ports: true, Members: true, Limit: headtail.Limits{Bytes: 1}})
-	now := time.Now()
+	out, err := w.of(k).Output(ctx, k.id, procmgr.OutputRequest{From: math.MaxInt64, Ports: true, Limit: headtail.Limits{Bytes: 1}})
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	r := w.records[k]
@@ -330,27 +324,14 @@ func (w *watch) lookAt(ctx context.Context, k key) {
 		return // an event or the list tells
 	}
 	r.State = out.Process.State
-	var spent time.Duration
-	var memory int64
-	for _, m := range out.Members {
-		spent += m.CPU
-		memory += m.Memory
-	}
-	cpu := 0.0
-	if !r.looked.IsZero() && spent > r.spent { // less if a member has ended
-		cpu = math.Round(100*float64(spent-r.spent)/float64(now.Sub(r.looked))) / 100
-	}
 	var ports []string
 	for _, l := range out.Listening {
 		if !slices.Contains(ports, l.Addr) {
 			ports = append(ports, l.Addr)
 		}
 	}
-	changed := cpu != r.CPU || !slices.Equal(ports, r.Ports) || len(out.Members) != len(r.Members) || max(memory-r.Memory, r.Memory-memory) > memory/100
-	r.looked, r.spent = now, spent
-	if changed || !asksLike(r.Waiting, out.Process.Waiting) {
-		r.Waiting = out.Process.Waiting
-		r.CPU, r.Memory, r.Ports, r.Members = cpu, memory, ports, out.Members
+	if !slices.Equal(ports, r.Ports) || !asksLike(r.Waiting, out.Process.Waiting) {
+		r.Waiting, r.Ports = out.Process.Waiting, ports
 		w.touch(r)
 		w.bell.ring()
 	}

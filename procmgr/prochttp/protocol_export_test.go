@@ -41,7 +41,6 @@ func ProtocolObjects() map[string]any {
 		"Output object":     &procmgr.Output{},
 		"Highlight object":  new(procmgr.Highlight),
 		"Socket object":     &procmgr.Socket{},
-		"Member object":     &procmgr.Member{},
 		"Events object":     &procmgr.EventPage{},
 		"Event object":      &procmgr.Event{},
 		"Process object":    &procmgr.Process{},

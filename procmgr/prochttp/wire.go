@@ -115,7 +115,6 @@ type outputFields struct {
 	Until          string          `json:"until,omitempty"`
 	Ports          bool            `json:"ports,omitzero"`
 	UntilListening int             `json:"until_listening,omitzero"`
-	Members        bool            `json:"members,omitzero"`
 	UntilWaiting   bool            `json:"until_waiting,omitzero"`
 	Limit          headtail.Limits `json:"limit,omitzero"`
 	Screen         bool            `json:"screen,omitzero"`

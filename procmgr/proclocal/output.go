@@ -18,7 +18,7 @@ import (
 func (l *Local) output(ctx context.Context, chat, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 	m, err := capture.NewMatcher(req.Until)
 	if err == nil {
-		err = checkLooks(req)
+		err = checkPorts(req)
 	}
 	if err != nil {
 		return procmgr.Output{}, err
@@ -48,9 +48,6 @@ func (l *Local) output(ctx context.Context, chat, id string, req procmgr.OutputR
 	err = r.wait(ctx, state, req.Wait, m, append(polls, r.asks(req.UntilWaiting)...)...)
 	out := r.output(from, req.Limit, req.Highlight, m)
 	if failed := l.tellPorts(ctx, r, &out, req, found); err == nil {
-		err = failed
-	}
-	if failed := r.tellMembers(l.system, &out, req); err == nil {
 		err = failed
 	}
 	if req.Screen && r.in != nil {
@@ -236,21 +233,4 @@ func (l *Local) list(ctx context.Context, chat string, req procmgr.ListRequest) 
 		page.Processes = append(page.Processes, p)
 	}
 	return page, err
-}
-
-// tellMembers sets out.Members if a request asks for it.
-func (r *record) tellMembers(s *osproc.System, out *procmgr.Output, req procmgr.OutputRequest) error {
-	if !req.Members || out.Process.State == procmgr.Exited {
-		return nil
-	}
-	all, looked := s.Members(r.tree)
-	if !looked {
-		return cannotLook(s, "members")
-	}
-	for _, m := range all {
-		out.Members = append(out.Members, procmgr.Member{
-			PID: m.PID, Parent: m.Parent, Name: m.Name, Memory: m.Memory, CPU: m.User + m.System,
-		})
-	}
-	return nil
 }

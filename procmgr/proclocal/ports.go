@@ -20,26 +20,25 @@ const (
 	portRest  = 4
 )
 
-// checkLooks returns an error if the ports or the members that a request asks for cannot
-// be told.
-func checkLooks(req procmgr.OutputRequest) error {
+// checkPorts returns an error if the ports that a request asks for cannot be told.
+func checkPorts(req procmgr.OutputRequest) error {
 	switch {
 	case req.UntilListening < -1 || req.UntilListening > 65535:
 		return xerrors.Errorf("there is no port %d, use 1 to 65535, or -1 for any: %w", req.UntilListening, procmgr.ErrInvalid)
-	case osproc.TellsMembers, !asksPorts(req) && !req.Members:
+	case osproc.TellsPorts, !asksPorts(req):
 		return nil
 	}
-	return xerrors.Errorf("the ports and members of a process cannot be told on %s: %w", runtime.GOOS, errors.ErrUnsupported)
+	return xerrors.Errorf("the ports of a process cannot be told on %s: %w", runtime.GOOS, errors.ErrUnsupported)
 }
 
 func asksPorts(req procmgr.OutputRequest) bool { return req.Ports || req.UntilListening != 0 }
 
 // cannotLook returns the error of a look that was not possible.
-func cannotLook(s *osproc.System, what string) error {
+func cannotLook(s *osproc.System) error {
 	if err := s.Unreadable(); err != nil {
-		return xerrors.Errorf("the %s cannot be told: %w", what, err)
+		return xerrors.Errorf("the ports cannot be told: %w", err)
 	}
-	return xerrors.Errorf("the %s cannot be told, because no file descriptor is left or processes are started too fast; try again: %w", what, procmgr.ErrLimit)
+	return xerrors.Errorf("the ports cannot be told, because no file descriptor is left or processes are started too fast; try again: %w", procmgr.ErrLimit)
 }
 
 // listens returns the poll for a port, -1 for any. It sets found to what it has found.
@@ -64,7 +63,7 @@ func (l *Local) tellPorts(ctx context.Context, r *record, out *procmgr.Output, r
 	if found == nil {
 		all, looked := l.system.Listening(r.tree)
 		if !looked && ctx.Err() == nil {
-			return cannotLook(l.system, "ports")
+			return cannotLook(l.system)
 		}
 		found = all
 	}

@@ -366,7 +366,7 @@ var mutants = []mutant{
 	{"says that it has looked at all", search(func(out *procmgr.Output, _ procmgr.OutputRequest) { out.Unsearched = 0 }), "search/what was not searched"},
 	{"says that it has looked at nothing", search(func(out *procmgr.Output, _ procmgr.OutputRequest) { out.Unsearched = out.Next }), "search/what was not searched"},
 
-	// Ports and members
+	// Ports
 	{"does not wait for a port", reading(func(req *procmgr.OutputRequest) {
 		if req.UntilListening != 0 {
 			req.Wait = 0
@@ -378,16 +378,8 @@ var mutants = []mutant{
 			out.Listening[i].Addr = ":" + port
 		}
 	}), "ports/until listening"},
-	{"tells ports and members unasked", reading(func(req *procmgr.OutputRequest) { req.Ports, req.Members = true, true }), "ports/until listening; members/of this process"},
+	{"tells ports unasked", reading(func(req *procmgr.OutputRequest) { req.Ports = true }), "ports/until listening"},
 	{"waits for every port", reading(func(req *procmgr.OutputRequest) { req.UntilListening = min(req.UntilListening, 65535) }), "ports/no such port"},
-	{"tells the leader alone", output(func(out *procmgr.Output, _ procmgr.OutputRequest) {
-		out.Members = out.Members[:min(1, len(out.Members))]
-	}), "members/of this process"},
-	{"remembers members", output(func(out *procmgr.Output, _ procmgr.OutputRequest) {
-		if out.Process.State == procmgr.Exited {
-			out.Members = []procmgr.Member{{PID: 2}}
-		}
-	}), "members/of this process"},
 
 	// Signals
 	{"kills whatever it is told", signal(func(ctx context.Context, m procmgr.Manager, id string, _ procmgr.Signal) error {

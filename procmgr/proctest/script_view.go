@@ -115,7 +115,7 @@ func (v scriptView) Output(ctx context.Context, id string, req procmgr.OutputReq
 	if err := cmp.Or(v.bad, err, ctx.Err()); err != nil {
 		return procmgr.Output{}, err
 	}
-	if req.Ports || req.Members || req.UntilListening != 0 {
+	if req.Ports || req.UntilListening != 0 {
 		return procmgr.Output{}, xerrors.Errorf("a script has no ports and no members: %w", errors.ErrUnsupported)
 	}
 	v.s.mu.Lock()

@@ -60,7 +60,6 @@ var groups = []group{
 	{"until", untilCases},
 	{"search", searchCases},
 	{"ports", portsCases},
-	{"members", membersCases},
 	{"signal", signalCases},
 	{"stop", stopCases},
 	{"detached", detachedCases},

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -372,35 +371,5 @@ func portsUntil(c *check, m *view) {
 	}
 	if out := m.read(m.sleeper(), procmgr.OutputRequest{Ports: true}); len(out.Listening) > 0 {
 		c.errorf("a process that listens on nothing has %v", out.Listening)
-	}
-}
-
-var membersCases = []testCase{
-	{"of this process", "Members has the leader and what it has started, and no member of another process, if Members asks for it; a process that has exited has none; or the error is errors.ErrUnsupported", membersOwn},
-}
-
-func membersOwn(c *check, m *view) {
-	if out, _ := m.supports(m.run("exit 0").Process.ID, procmgr.OutputRequest{Members: true}); len(out.Members) > 0 {
-		c.errorf("a process that has exited has the members %+v", out.Members)
-	}
-	parent, other := m.begin("sleep 600 & echo ready; wait"), m.sleeper()
-	seen := make(map[int]bool)
-	for _, id := range []string{parent, other} {
-		out, ok := m.supports(id, procmgr.OutputRequest{Members: true})
-		if !ok {
-			return
-		}
-		own := make(map[int]bool)
-		for _, member := range out.Members {
-			c.errorIf(member.PID <= 0 || seen[member.PID], "a member of %q is of another process too, or has no pid: %+v", id, member)
-			own[member.PID], seen[member.PID] = true, true
-		}
-		c.errorIf(out.Process.PID != 0 && !own[out.Process.PID], "the leader of %q is %d, and Members has %+v", id, out.Process.PID, out.Members)
-		if id == parent && !slices.ContainsFunc(out.Members, func(m procmgr.Member) bool { return own[m.Parent] }) {
-			c.errorf("a shell with a child has the members %+v", out.Members)
-		}
-		if out := m.look(id); out.Members != nil {
-			c.errorf("Members is %+v, and it wasn't asked for", out.Members)
-		}
 	}
 }

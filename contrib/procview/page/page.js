@@ -411,13 +411,12 @@ function item(key, p) {
     li = element('li');
     const row = element('button', undefined, 'row');
     row.type = 'button';
-    row.append(element('span', undefined, 'dot'), element('span', undefined, 'cmd'), element('span', undefined, 'age'), element('span', undefined, 'state'), element('span', undefined, 'use'));
+    row.append(element('span', undefined, 'dot'), element('span', undefined, 'cmd'), element('span', undefined, 'age'), element('span', undefined, 'state'));
     row.onclick = () => choose(key, true); li.append(row); nodes.set(key, li);
   }
-  const row = li.firstChild, [, cmd, age, state, use] = row.children;
+  const row = li.firstChild, [, cmd, age, state] = row.children;
   set(cmd, visible(p.command.split('\n')[0].slice(0, 200)) || p.id);
   set(age, lasted(p)); set(state, stateOf(p));
-  set(use, p.state === 'exited' || !p.memory ? '' : `${Math.round(100 * (p.cpu || 0))} % · ${size(p.memory)}`);
   const chose = key === chosen;
   li.className = `${kindOf(p)}${chose ? ' chosen' : ''}`;
   if (chose) row.setAttribute('aria-current', 'true');
@@ -479,8 +478,6 @@ function drawTimeline() {
 function drawFacts(p) {
   set($('command'), visible(p.command));
   const facts = [stateOf(p), lasted(p), p.started_at && `since ${clock(p.started_at)}`, p.background && 'background', p.stdin && `stdin: ${p.stdin}`];
-  if (p.members && p.members.length) facts.push(`${plural(p.members.length, 'member')}: ${p.members.slice(0, 6).map(m => visible(m.name || String(m.pid))).join(', ')}${p.members.length > 6 ? ' …' : ''}`);
-  if (p.memory && p.state !== 'exited') facts.push(`${Math.round(100 * (p.cpu || 0))} % of a processor`, size(p.memory));
   facts.push(p.id, p.work_dir, p.log_error && `log: ${p.log_error}`);
   set($('facts'), facts.filter(Boolean).map(visible).join(' · '));
   $('stop').hidden = readOnly || offline || p.state === 'exited';
@@ -515,44 +512,22 @@ function choose(key, open) {
 }
 
 // --- stopping
-async function askStop() {
+function askStop() {
   const p = chosen && records.get(chosen), dialog = $('stopping');
   if (!p || readOnly || offline || p.state === 'exited' || dialog.open) return;
   dialog.dataset.of = chosen;
-  const part = kind => dialog.querySelector(kind);
-  set(part('.command'), visible(p.command)); set(part('.left'), '');
-  set(part('.what'), 'Looking for what belongs to it …');
-  part('.tree').textContent = '';
-  dialog.querySelectorAll('[data-signal]').forEach(b => { b.hidden = false; });
+  set(dialog.querySelector('.command'), visible(p.command)); set(dialog.querySelector('.left'), '');
+  dialog.querySelectorAll('[data-signal], .what').forEach(node => { node.hidden = false; });
   dialog.showModal();
-  const [id, about] = path(chosen);
-  try {
-    const tree = await (await ask(`${id}/members?${about}`)).json();
-    set(part('.what'), tree.known ? `${plural(tree.members.length, 'member')} will end:` : 'The manager does not tell what belongs to it. All of it will end.');
-    drawTree(part('.tree'), tree.members);
-  } catch (err) { set(part('.what'), visible(err.message)); }
-}
-function drawTree(list, members) {
-  const own = new Set(members.map(m => m.pid));
-  const walk = (parent, depth) => members.filter(m => depth ? m.parent === parent : !own.has(m.parent)).forEach(m => {
-    const li = element('li', visible(m.name || 'process') + ' ');
-    li.style.paddingLeft = `${1.5 * depth}em`;
-    li.append(element('small', `${m.pid} · ${size(m.memory || 0)}`));
-    list.append(li);
-    if (depth < 50) walk(m.pid, depth + 1);
-  });
-  list.textContent = ''; walk(0, 0);
 }
 async function stop(signal) {
   const dialog = $('stopping'), left = dialog.querySelector('.left'), [id, about] = path(dialog.dataset.of);
   set(left, 'Waiting for the end …');
   try {
-    const tree = await (await ask(`${id}/signal?${about}`, {method: 'POST', body: JSON.stringify({signal}), headers: {'Content-Type': 'application/json'}})).json();
-    const over = tree.process.state === 'exited';
-    set(dialog.querySelector('.what'), over ? 'All of it has ended.' : 'Still there:');
-    drawTree(dialog.querySelector('.tree'), over ? [] : tree.members);
-    set(left, over ? '0 left' : `${tree.known ? `${count(tree.members.length)} left` : 'it still runs'}${tree.error ? `: ${visible(tree.error)}` : ''}`);
-    dialog.querySelectorAll('[data-signal]').forEach(b => { b.hidden = over; });
+    const now = await (await ask(`${id}/signal?${about}`, {method: 'POST', body: JSON.stringify({signal}), headers: {'Content-Type': 'application/json'}})).json();
+    const over = now.process.state === 'exited';
+    set(left, now.error ? visible(now.error) : over ? 'All of it has ended.' : 'It still runs.');
+    dialog.querySelectorAll('[data-signal], .what').forEach(node => { node.hidden = over; });
     if (over) dialog.querySelector('.close').focus();
   } catch (err) { set(left, visible(err.message)); }
 }

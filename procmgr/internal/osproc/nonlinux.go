@@ -13,11 +13,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
-// TellsMembers reports whether Members and Listening can tell anything on this platform.
-const TellsMembers = false
-
-// Members returns the members of a tree.
-func (s *System) Members(*Tree) (all []Use, looked bool) { return nil, false }
+// TellsPorts reports whether Listening can tell anything on this platform.
+const TellsPorts = false
 
 // Listening returns the sockets on which the members of a tree listen.
 func (s *System) Listening(*Tree) (all []Listen, looked bool) { return nil, false }

@@ -5,7 +5,6 @@ import (
 	"os"
 	"sync"
 
-	"github.com/toolproc/toolproc/procmgr/internal/procstat"
 	"github.com/toolproc/toolproc/procmgr/internal/sockets"
 )
 
@@ -114,12 +113,6 @@ type Delivery struct {
 // trees.
 func (s *System) Signal(trees []*Tree, sig Signal) (Delivery, error) {
 	return s.searches.deliver(trees, sig)
-}
-
-// A Use is a live member of a tree, and what the system tells of its work.
-type Use struct {
-	PID int
-	procstat.Use
 }
 
 // A Listen is a TCP socket on which a member of a tree listens.

@@ -1,62 +1,36 @@
 package osproc
 
 import (
-	"cmp"
-	"slices"
 	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/toolproc/toolproc/procmgr/internal/procstat"
 	"github.com/toolproc/toolproc/procmgr/internal/prompt"
 	"github.com/toolproc/toolproc/procmgr/internal/sockets"
 )
 
-// TellsMembers reports whether Members and Listening can tell anything on this platform.
-const TellsMembers = true
-
-// readable returns the live members of a tree, whose numbers may be looked up in /proc. It
-// reports false if it could not look.
-func (s *System) readable(t *Tree) (members []member, looked bool) {
-	if s.Unreadable() != nil {
-		return nil, false
-	}
-	members, settled := t.look()
-	if !settled {
-		closeMembers(members)
-		return nil, false
-	}
-	return members, true
-}
-
-// Members returns the members of a tree that live, in the order of their numbers. It
-// reports false if it could not look.
-func (s *System) Members(t *Tree) (all []Use, looked bool) {
-	members, looked := s.readable(t)
-	defer closeMembers(members)
-	for _, m := range members {
-		// The number is the member's as long as that lives.
-		if use, ok := procstat.LookUse(m.pid); ok && m.alive() {
-			all = append(all, Use{m.pid, use})
-		}
-	}
-	slices.SortFunc(all, func(a, b Use) int { return cmp.Compare(a.PID, b.PID) })
-	return all, looked
-}
+// TellsPorts reports whether Listening can tell anything on this platform.
+const TellsPorts = true
 
 // Listening returns the TCP sockets on which the members of a tree listen, as
 // [sockets.Table.HeldBy] does. It reports false if it could not look.
 func (s *System) Listening(t *Tree) (all []Listen, looked bool) {
-	members, looked := s.readable(t)
+	if s.Unreadable() != nil {
+		return nil, false
+	}
+	members, settled := t.look()
 	defer closeMembers(members)
+	if !settled {
+		return nil, false
+	}
 	table := make(sockets.Table)
 	var processes []sockets.Process
 	for _, m := range members {
 		table.Add(m.pid)
 		processes = append(processes, sockets.Process{PID: m.pid, Alive: m.alive})
 	}
-	return table.HeldBy(processes), looked
+	return table.HeldBy(processes), true
 }
 
 // Waiting reports whether a member waits for input on the tree's stdin, in the sense of

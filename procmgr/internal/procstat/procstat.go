@@ -3,8 +3,6 @@
 // number names it.
 package procstat
 
-import "time"
-
 // A Process has the facts that the system tells about a process.
 type Process struct {
 	State  byte // 'Z' and 'X' have ended, at least their first thread
@@ -19,14 +17,6 @@ type Process struct {
 	// Exiting says that it is about to end, though its State may not say so yet: its
 	// memory may be gone already.
 	Exiting bool
-}
-
-// A Use is what the system tells of the work of a process.
-type Use struct {
-	Parent       int
-	Name         string        // of its program, as the system tells it
-	User, System time.Duration // CPU time of all its threads, without its children
-	Memory       int64         // how much of its memory is in RAM, in bytes
 }
 
 // Ended reports whether the first thread of the process has ended.

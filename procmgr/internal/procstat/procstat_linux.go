@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"os"
 	"strconv"
-	"strings"
 	"syscall"
-	"time"
 	"unsafe"
 )
 
@@ -42,15 +40,8 @@ const (
 	fieldGroup    = 2
 	fieldTerminal = 4
 	fieldFlags    = 6
-	fieldUser     = 11
-	fieldSystem   = 12
-	fieldRSS      = 21 // in pages
 	fieldEnviron  = 47 // and the next one
 )
-
-// userTicks is how many ticks of a second the kernel counts for programs, on every
-// platform of Go: see USER_HZ in time(7).
-const userTicks = 100
 
 // Children returns the children of a thread, whose directory below /proc it gets, if the
 // kernel tells them (CONFIG_PROC_CHILDREN).
@@ -64,27 +55,10 @@ func Children(thread string) (all []int) {
 	return all
 }
 
-// LookUse returns what the system tells of the work of a process. It reports false if
-// there is none, or if the system does not tell.
-func LookUse(pid int) (u Use, ok bool) {
-	var buf [1024]byte
-	name, fields, ok := stat(dirOf(pid), buf[:])
-	if !ok {
-		return u, false
-	}
-	return Use{
-		Parent: int(number(fields[fieldParent])),
-		Name:   strings.ToValidUTF8(string(name), "\uFFFD"),
-		User:   time.Duration(number(fields[fieldUser])) * (time.Second / userTicks),
-		System: time.Duration(number(fields[fieldSystem])) * (time.Second / userTicks),
-		Memory: int64(number(fields[fieldRSS])) * int64(os.Getpagesize()),
-	}, true
-}
-
 // LookAtThread is Look for one thread, whose directory below /proc it takes.
 func LookAtThread(dir string) (p Process, ok bool) {
 	var buf [1024]byte
-	_, fields, ok := stat(dir, buf[:])
+	fields, ok := stat(dir, buf[:])
 	if !ok {
 		return p, false
 	}
@@ -100,26 +74,26 @@ func LookAtThread(dir string) (p Process, ok bool) {
 	}, true
 }
 
-// stat reads the name of a process and its other fields, from the third on, into buf.
-func stat(dir string, buf []byte) (name []byte, fields [][]byte, ok bool) {
+// stat reads the fields of a process, from the third on, into buf.
+func stat(dir string, buf []byte) (fields [][]byte, ok bool) {
 	fd, err := syscall.Open(dir+"/stat", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, nil, false
+		return nil, false
 	}
 	n, err := syscall.Read(fd, buf)
 	_ = syscall.Close(fd)
 	if err != nil || n <= 0 {
-		return nil, nil, false
+		return nil, false
 	}
-	begin, end := bytes.IndexByte(buf[:n], '('), bytes.LastIndexByte(buf[:n], ')') // the name may contain anything
-	if begin < 0 || end < begin {
-		return nil, nil, false
+	end := bytes.LastIndexByte(buf[:n], ')') // the name may contain anything
+	if end < 0 {
+		return nil, false
 	}
 	fields = bytes.Fields(buf[end+1 : n])
 	if len(fields) <= fieldEnviron+1 || len(fields[fieldState]) != 1 {
-		return nil, nil, false
+		return nil, false
 	}
-	return buf[begin+1 : end], fields, true
+	return fields, true
 }
 
 func number(field []byte) uint64 {

@@ -25,12 +25,4 @@ func TestLook(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, own.Group, again.Group)
 	require.False(t, again.Ended())
-
-	use, ok := procstat.LookUse(os.Getpid())
-	require.True(t, ok)
-	require.Equal(t, "a) Z 1 (", use.Name)
-	require.Equal(t, os.Getppid(), use.Parent)
-	require.Greater(t, use.Memory, int64(1<<20))
-	_, ok = procstat.LookUse(1 << 30)
-	require.False(t, ok)
 }
