@@ -54,8 +54,9 @@ func partial(missing map[string]error) error {
 // defaultRouteTime is the default of Options.Timeout.
 const defaultRouteTime = 5 * time.Second
 
-// A route is a Host of many machines.
+// A route is a Host of many machines. Its calls go to the machine that has the process.
 type route struct {
+	calls
 	router  Router
 	timeout time.Duration
 	homes   homes
@@ -80,7 +81,9 @@ func New(r Router, opts *Options) procmgr.Host {
 	if opts != nil && opts.Timeout != 0 {
 		timeout = opts.Timeout
 	}
-	return &route{router: r, timeout: timeout, homes: homes{chats: make(map[string]home), whole: time.Now()}}
+	made := &route{router: r, timeout: timeout, homes: homes{chats: make(map[string]home), whole: time.Now()}}
+	made.find = made.machine
+	return made
 }
 
 // A machineAnswer is the answer of one machine.
@@ -161,8 +164,8 @@ func (r *route) hosts(ctx context.Context) (map[string]procmgr.Host, error) {
 	return all, nil
 }
 
-// find returns the machine that has an ID.
-func (r *route) find(ctx context.Context, id string) (procmgr.Host, error) {
+// machine returns the machine that has an ID.
+func (r *route) machine(ctx context.Context, id string) (procmgr.Manager, error) {
 	hosts, err := r.hosts(ctx)
 	if err != nil {
 		return nil, err
@@ -207,40 +210,13 @@ func (r *route) Start(_ context.Context, req procmgr.StartRequest) (procmgr.Outp
 	return procmgr.Output{}, callerr.Wrap("start", req.ID, xerrors.Errorf("only a chat has a machine, so start it in a chat: %w", procmgr.ErrInvalid))
 }
 
-// call makes a call to the Manager that find returns. It names the call if there is none.
-func call[T any, M procmgr.Manager](ctx context.Context, verb, id string, find func(context.Context) (M, error), do func(m M) (T, error)) (T, error) {
-	m, err := find(ctx)
-	if err != nil {
-		var none T
-		return none, callerr.Wrap(verb, id, err)
-	}
-	return do(m)
-}
-
-// Output implements [procmgr.Manager]. It finds the processes of every machine, as Input
-// and Signal do.
-func (r *route) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
-	return call(ctx, "output", id, r.of(id), func(h procmgr.Host) (procmgr.Output, error) { return h.Output(ctx, id, req) })
-}
-
-// Input implements [procmgr.Manager].
-func (r *route) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
-	return call(ctx, "input", id, r.of(id), func(h procmgr.Host) (procmgr.InputOutput, error) { return h.Input(ctx, id, req) })
-}
-
 // Signal implements [procmgr.Manager]. The stop of an unused ID spends nothing, since
 // the Host starts nothing.
 func (r *route) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
 	if err := cmp.Or(check.Signal(sig), check.ID(id)); err != nil {
 		return callerr.Wrap("signal", id, err)
 	}
-	_, err := call(ctx, "signal", id, r.of(id), func(h procmgr.Host) (struct{}, error) { return struct{}{}, h.Signal(ctx, id, sig) })
-	return err
-}
-
-// of returns find for an ID.
-func (r *route) of(id string) func(context.Context) (procmgr.Host, error) {
-	return func(ctx context.Context) (procmgr.Host, error) { return r.find(ctx, id) }
+	return r.calls.Signal(ctx, id, sig)
 }
 
 // List implements [procmgr.Manager]. It has the processes of every machine that
@@ -291,7 +267,12 @@ func (r *route) Describe(ctx context.Context) (procmgr.Description, error) {
 
 // Chat implements [procmgr.Host].
 func (r *route) Chat(id string) procmgr.Manager {
-	return &routedChat{route: r, id: id, err: check.Chat(id)}
+	c := &routedChat{route: r, id: id, err: check.Chat(id)}
+	c.find = func(ctx context.Context, _ string) (procmgr.Manager, error) {
+		m, _, err := c.manager(ctx)
+		return m, err
+	}
+	return c
 }
 
 // maxHomes is how many chats a route remembers at most.
@@ -334,70 +315,77 @@ func (s *homes) since(chat string, h procmgr.Host) time.Time {
 
 // A routedChat is the Manager of a chat whose machine a Router knows.
 type routedChat struct {
+	calls
 	route *route
 	id    string
 	err   error // why the ID cannot be used: isolation fails closed
 }
 
-var _ procmgr.Manager = (*routedChat)(nil)
-
-// errNoMachine is the error of a chat for which a Router has no Host.
-var errNoMachine = xerrors.New("the chat has no machine")
-
-// A chatManager is the Manager of a chat on its machine, and since when the chat has been
-// there.
-type chatManager struct {
-	procmgr.Manager
-	since time.Time
-}
-
-// manager returns the chat's Manager on its machine.
-func (c *routedChat) manager(ctx context.Context) (m chatManager, err error) {
+// manager returns the chat's Manager on its machine, and since when the chat has been there.
+func (c *routedChat) manager(ctx context.Context) (m procmgr.Manager, since time.Time, err error) {
 	if err := cmp.Or(c.err, ctx.Err()); err != nil {
-		return m, err
+		return nil, since, err
 	}
 	h, err := c.route.router.Host(ctx, c.id)
 	switch {
 	case err != nil:
-		return m, xerrors.Errorf("the machine of the chat cannot be told: %w", err)
+		return nil, since, xerrors.Errorf("the machine of the chat cannot be told: %w", err)
 	case h == nil:
-		return m, errNoMachine
+		return nil, since, xerrors.New("the chat has no machine")
 	}
-	return chatManager{h.Chat(c.id), c.route.homes.since(c.id, h)}, nil
+	return h.Chat(c.id), c.route.homes.since(c.id, h), nil
 }
 
 // Start implements [procmgr.Manager]. A request that is older than the chat on this machine
 // goes there with an Age that no machine has, because the machine may know the ID.
 func (c *routedChat) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
-	return call(ctx, "start", req.ID, c.manager, func(m chatManager) (procmgr.Output, error) {
-		if check.Age(req.Age, m.since) != nil {
-			req.Age = math.MaxInt64
-		}
-		return m.Start(ctx, req)
-	})
+	m, since, err := c.manager(ctx)
+	if err != nil {
+		return procmgr.Output{}, callerr.Wrap("start", req.ID, err)
+	}
+	if check.Age(req.Age, since) != nil {
+		req.Age = math.MaxInt64
+	}
+	return m.Start(ctx, req)
 }
 
-func (c *routedChat) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
-	return call(ctx, "output", id, c.manager, func(m chatManager) (procmgr.Output, error) { return m.Output(ctx, id, req) })
+// calls are the calls that go to one machine: find returns its Manager, by the ID of the
+// process if the call has one.
+type calls struct {
+	find func(ctx context.Context, id string) (procmgr.Manager, error)
 }
 
-func (c *routedChat) List(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
-	return call(ctx, "list", "", c.manager, func(m chatManager) (procmgr.ListPage, error) { return m.List(ctx, req) })
+// call makes a call to the Manager that find returns. It names the call if there is none.
+func call[T any](ctx context.Context, c calls, verb, id string, do func(m procmgr.Manager) (T, error)) (T, error) {
+	m, err := c.find(ctx, id)
+	if err != nil {
+		var none T
+		return none, callerr.Wrap(verb, id, err)
+	}
+	return do(m)
 }
 
-func (c *routedChat) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
-	_, err := call(ctx, "signal", id, c.manager, func(m chatManager) (struct{}, error) { return struct{}{}, m.Signal(ctx, id, sig) })
+func (c calls) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+	return call(ctx, c, "output", id, func(m procmgr.Manager) (procmgr.Output, error) { return m.Output(ctx, id, req) })
+}
+
+func (c calls) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
+	return call(ctx, c, "input", id, func(m procmgr.Manager) (procmgr.InputOutput, error) { return m.Input(ctx, id, req) })
+}
+
+func (c calls) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
+	_, err := call(ctx, c, "signal", id, func(m procmgr.Manager) (struct{}, error) { return struct{}{}, m.Signal(ctx, id, sig) })
 	return err
 }
 
-func (c *routedChat) Describe(ctx context.Context) (procmgr.Description, error) {
-	return call(ctx, "describe", "", c.manager, func(m chatManager) (procmgr.Description, error) { return m.Describe(ctx) })
+func (c calls) List(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
+	return call(ctx, c, "list", "", func(m procmgr.Manager) (procmgr.ListPage, error) { return m.List(ctx, req) })
 }
 
-func (c *routedChat) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
-	return call(ctx, "events", "", c.manager, func(m chatManager) (procmgr.EventPage, error) { return m.Events(ctx, req) })
+func (c calls) Describe(ctx context.Context) (procmgr.Description, error) {
+	return call(ctx, c, "describe", "", func(m procmgr.Manager) (procmgr.Description, error) { return m.Describe(ctx) })
 }
 
-func (c *routedChat) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
-	return call(ctx, "input", id, c.manager, func(m chatManager) (procmgr.InputOutput, error) { return m.Input(ctx, id, req) })
+func (c calls) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
+	return call(ctx, c, "events", "", func(m procmgr.Manager) (procmgr.EventPage, error) { return m.Events(ctx, req) })
 }
