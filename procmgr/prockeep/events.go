@@ -3,7 +3,6 @@ package prockeep
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -127,28 +126,21 @@ func (l *lostPart) List(_ context.Context, req procmgr.ListRequest) (procmgr.Lis
 }
 
 // Events implements [procmgr.Manager]. It does not wait, because the caller asks again. A
-// cursor is a time and how many of the processes that were lost then it has, so that it
-// stays valid when the file is written anew.
+// cursor is the time of the last process, because each has another one (see table.add), so
+// that it stays valid when the file is written anew.
 func (l *lostPart) Events(_ context.Context, req procmgr.EventsRequest) (page procmgr.EventPage, err error) {
-	var at, told int64
-	if _, err := fmt.Sscanf(req.After, "%d.%d", &at, &told); err != nil {
-		page.Gap = req.After != ""
+	after, failed := strconv.ParseInt(req.After, 10, 64)
+	if failed != nil {
+		page.Gap, after = req.After != "", 0
 	}
-	skip := told
+	last := after
 	for _, p := range l.all {
-		switch lost := p.ExitedAt.UnixMilli(); {
-		case lost < at || req.Limit > 0 && len(page.Events) == req.Limit:
-			continue
-		case lost > at:
-			at, told = lost, 0
-		case skip > 0:
-			skip--
-			continue
+		if at := p.ExitedAt.UnixMilli(); at > after && (req.Limit <= 0 || len(page.Events) < req.Limit) {
+			page.Events = append(page.Events, procmgr.Event{At: p.ExitedAt, Kind: procmgr.EventExited, Process: p})
+			last = at
 		}
-		told++
-		page.Events = append(page.Events, procmgr.Event{At: p.ExitedAt, Kind: procmgr.EventExited, Process: p})
 	}
-	page.Next = fmt.Sprintf("%d.%d", at, told)
+	page.Next = strconv.FormatInt(last, 10)
 	return page, nil
 }
 

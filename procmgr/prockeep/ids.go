@@ -160,8 +160,10 @@ func (t *table) add(l line) {
 		if g == nil {
 			return
 		}
-		at := max(l.At, t.lostAt+1) // in the order of the file, whatever the clocks of the programs say
 		for _, c := range t.running(l.Keeper) {
+			// Each has a time of its own, in the order of the file, whatever the clocks
+			// of the programs say.
+			at := max(l.At, t.lostAt+1)
 			t.end(c, line{
 				Kind: lineEnd, Keeper: l.Keeper, At: at, Again: true, Seq: c.Seq, Chat: c.Chat, ID: c.ID, EndedBy: procmgr.CauseLost,
 			})
@@ -195,7 +197,7 @@ func (t *table) lost() (lost []*claim) {
 			lost = append(lost, c)
 		}
 	}
-	slices.SortFunc(lost, func(a, b *claim) int { return cmp.Or(cmp.Compare(a.end.At, b.end.At), byTime(a, b)) })
+	slices.SortFunc(lost, func(a, b *claim) int { return cmp.Compare(a.end.At, b.end.At) })
 	return lost
 }
 
