@@ -8,6 +8,7 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/callerr"
+	"github.com/toolproc/toolproc/procmgr/procroute"
 )
 
 // List and Events ask all keepers, as package procroute does it for machines. What dead
@@ -24,23 +25,21 @@ const (
 	nameLost = "lost"
 )
 
-// A router is a [procroute.Router] of the keepers. The view that asks them travels in the
-// context.
-type router struct{ h *Host }
+// A router is a [procroute.Router] of the keepers, for the view that asks them.
+type router struct{ v *view }
 
-type viewKey struct{}
+// route returns all keepers as one Host.
+func (v *view) route() procmgr.Host {
+	return procroute.New(router{v}, &procroute.Options{Timeout: routeTime})
+}
 
 // Host implements procroute.Router. It is never asked for a chat's machine.
 func (r router) Host(context.Context, string) (procmgr.Host, error) { return nil, errNone }
 
 // Hosts implements procroute.Router.
-func (r router) Hosts(ctx context.Context) (map[string]procmgr.Host, error) {
-	v, ok := ctx.Value(viewKey{}).(*view)
-	if !ok {
-		return nil, errNone
-	}
-	all := make(map[string]procmgr.Host)
-	err := r.h.read(func(t *table) {
+func (r router) Hosts(context.Context) (map[string]procmgr.Host, error) {
+	v, all := r.v, make(map[string]procmgr.Host)
+	err := v.h.read(func(t *table) {
 		for token, g := range t.generations {
 			p := &part{view: v, token: token, pid: g.PID}
 			for _, c := range t.running(token) {
@@ -50,7 +49,7 @@ func (r router) Hosts(ctx context.Context) (map[string]procmgr.Host, error) {
 			}
 			all[token] = p
 		}
-		lost := &lostPart{since: time.Now().Add(-r.h.retain)}
+		lost := &lostPart{since: time.Now().Add(-v.h.retain)}
 		for _, c := range t.lost() {
 			if v.sees(c) {
 				lost.all = append(lost.all, c.process())
@@ -162,7 +161,7 @@ func (v *view) List(ctx context.Context, req procmgr.ListRequest) (procmgr.ListP
 	if err := v.ready(ctx); err != nil {
 		return procmgr.ListPage{}, callerr.Wrap("list", "", err)
 	}
-	return v.h.route.List(context.WithValue(ctx, viewKey{}, v), req)
+	return v.route().List(ctx, req)
 }
 
 // Events implements [procmgr.Manager]. The host has the events of every chat. The cursor
@@ -174,7 +173,7 @@ func (v *view) Events(ctx context.Context, req procmgr.EventsRequest) (page proc
 		}
 		left := time.Until(until)
 		req.Wait = max(min(left, sliceTime), 0)
-		page, err = v.h.route.Events(context.WithValue(ctx, viewKey{}, v), req)
+		page, err = v.route().Events(ctx, req)
 		var missing *procmgr.PartialError // of a keeper that has died or hangs
 		if len(page.Events) > 0 || page.Gap || left <= 0 || err != nil && !errors.As(err, &missing) {
 			return page, err

@@ -37,7 +37,6 @@ type Host struct {
 	log    *slog.Logger
 	origin originMaker
 	hooks  hooks
-	route  procmgr.Host
 	http   http.Client // for the keepers' own endpoint; their tokens are the hosts of URLs
 
 	mu      sync.Mutex // guards the fields below

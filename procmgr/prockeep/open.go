@@ -21,7 +21,6 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
-	"github.com/toolproc/toolproc/procmgr/procroute"
 )
 
 // Open returns the Host of a directory. It uses the keeper that runs there, whichever
@@ -115,7 +114,6 @@ func newHost(dir string, o *Options) (*Host, error) {
 		token, _, _ := net.SplitHostPort(address)
 		return dial(ctx, dir, token)
 	}}
-	h.route = procroute.New(router{h}, &procroute.Options{Timeout: routeTime})
 	if h.retain == 0 {
 		h.retain = time.Hour
 	}
