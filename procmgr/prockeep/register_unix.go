@@ -97,10 +97,12 @@ func (r *register) claim(t *table, mine line, admit func() error) (seq uint64, e
 	mine.Seq = r.seq
 	key := mine.key()
 	switch c := t.claims[key]; {
-	case r.ending || t.newest != r.token:
+	case c != nil && c.Kind == lineStop:
+		return 0, errStopped
+	case r.ending || t.newest != r.token || c != nil && c.Keeper != r.token:
 		return 0, errElsewhere
 	case c != nil:
-		return 0, taken(c, r.token)
+		return 0, xerrors.Errorf("this ID was used before; take another one: %w", procmgr.ErrConflict)
 	case admit != nil:
 		if err := admit(); err != nil {
 			return 0, err
@@ -118,17 +120,6 @@ func (r *register) claim(t *table, mine line, admit func() error) (seq uint64, e
 		return 0, errElsewhere
 	}
 	return mine.Seq, nil
-}
-
-// taken returns the error for an ID that has a claim.
-func taken(c *claim, token string) error {
-	switch {
-	case c.Kind == lineStop:
-		return errStopped
-	case c.Keeper != token:
-		return errElsewhere
-	}
-	return xerrors.Errorf("this ID was used before; take another one: %w", procmgr.ErrConflict)
 }
 
 // writeLater writes a line, now if it is possible. The caller holds mu.
