@@ -145,7 +145,7 @@ func TestKeepersAreKilled(t *testing.T) { killKeepers(t, 5) }
 
 // killedEarly reports whether an error says that a keeper was killed before it served.
 func killedEarly(err error) bool {
-	return err != nil && strings.Contains(err.Error(), "the keeper ended before it served")
+	return err != nil && strings.Contains(err.Error(), "was started as a keeper, and ended before it served")
 }
 
 func killKeepers(t *testing.T, kills int) {

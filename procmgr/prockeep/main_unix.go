@@ -80,12 +80,11 @@ func Main(sandboxes ...func(json.RawMessage) (proclocal.Sandbox, error)) {
 // the next one.
 func tell(r report) {
 	data, _ := json.Marshal(r) // it has only strings
-	_, _ = fmt.Printf("%s %s\n", envMark, data)
+	_, _ = fmt.Printf("\n%s %s\n", envMark, data)
 }
 
 // relay starts the keeper and passes its report on.
 func relay() error {
-	fmt.Println(envMark) // this program calls Main
 	for fd := 3; fd <= maxInherited; fd++ {
 		unix.CloseOnExec(fd)
 	}
@@ -171,26 +170,21 @@ func (h *Host) launch(ctx context.Context) error {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // with the keeper
 	cmd.WaitDelay = time.Second
 	out, failed := cmd.Output()
-	// The program may print something before it calls Main.
-	mark := []byte("\n" + envMark + " ")
-	at := bytes.LastIndex(out, mark)
+	_, text, _ := bytes.Cut(out, []byte("\n"+envMark+" ")) // the program may print something before it calls Main
 	var got report
+	reported := json.Unmarshal(text, &got) == nil
 	switch {
-	case at >= 0 && json.Unmarshal(out[at+len(mark):], &got) == nil:
-		if got.Invalid {
-			return xerrors.Errorf("%s: %w", got.Error, procmgr.ErrInvalid)
-		}
-		if got.Error != "" {
-			return xerrors.New(got.Error)
-		}
-		return nil
-	case ctx.Err() != nil:
+	case !reported && ctx.Err() != nil:
 		return xerrors.Errorf("the keeper's program has not become one in time: %w", ctx.Err())
-	case bytes.Contains(out, []byte(envMark)):
-		return xerrors.Errorf("the keeper ended before it served; %s may say why", filepath.Join(h.order.Dir, nameLog))
+	case !reported:
+		return xerrors.Errorf("%s was started as a keeper, and ended before it served (%v): %s may say why, and its main function has to call prockeep.Main before anything else",
+			program, failed, filepath.Join(h.order.Dir, nameLog))
+	case got.Invalid:
+		return xerrors.Errorf("%s: %w", got.Error, procmgr.ErrInvalid)
+	case got.Error != "":
+		return xerrors.New(got.Error)
 	}
-	return xerrors.Errorf("%s was started as a keeper and did not become one (%v, %s may say why); its main function has to call prockeep.Main before anything else: %w",
-		program, failed, filepath.Join(h.order.Dir, nameLog), procmgr.ErrInvalid)
+	return nil
 }
 
 // privileged reports whether this program has more rights than its user, because it is
