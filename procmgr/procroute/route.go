@@ -39,7 +39,7 @@ type Router interface {
 // Options configures [New]. The zero value of every field is its default.
 type Options struct {
 	// Timeout is how long each machine has to answer when all of them are
-	// asked: 5 s by default; a negative number is no limit.
+	// asked: 5 s by default.
 	Timeout time.Duration
 }
 
@@ -78,7 +78,7 @@ var _ procmgr.Host = (*route)(nil)
 // [procmgr.ErrNotFound]. Start of the Host is [procmgr.ErrInvalid]: only a chat has a machine.
 func New(r Router, opts *Options) procmgr.Host {
 	timeout := defaultRouteTime
-	if opts != nil && opts.Timeout != 0 {
+	if opts != nil && opts.Timeout > 0 {
 		timeout = opts.Timeout
 	}
 	made := &route{router: r, timeout: timeout, homes: homes{chats: make(map[string]home), whole: time.Now()}}
@@ -101,7 +101,7 @@ type askFunc[T any] func(ctx context.Context, name string, h procmgr.Host) (T, e
 // for an answer, askAll returns, and slower machines are in neither map; a nil enough
 // never does. The goroutines end with the calls.
 func askAll[T any](ctx context.Context, hosts map[string]procmgr.Host, timeout time.Duration, ask askFunc[T], enough func(T) bool) (answers map[string]T, missing map[string]error) {
-	ctx, cancel := limited(ctx, timeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	got := make(chan machineAnswer[T], len(hosts))
 	for name, h := range hosts {
@@ -142,20 +142,12 @@ func askAll[T any](ctx context.Context, hosts map[string]procmgr.Host, timeout t
 	return answers, missing
 }
 
-// limited bounds a context; a timeout that is not positive is no limit.
-func limited(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
-	if timeout <= 0 {
-		return context.WithCancel(ctx)
-	}
-	return context.WithTimeout(ctx, timeout)
-}
-
 // hosts returns all machines.
 func (r *route) hosts(ctx context.Context) (map[string]procmgr.Host, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	ctx, cancel := limited(ctx, r.timeout)
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	all, err := r.router.Hosts(ctx)
 	if err != nil {

@@ -80,12 +80,8 @@ func share(room, machines int) int {
 // askEvents asks machines for their events. With a wait, it returns once one of them has
 // some.
 func (r *route) askEvents(ctx context.Context, hosts map[string]procmgr.Host, after map[string]string, limit int, wait time.Duration) (pages map[string]procmgr.EventPage, missing map[string]error) {
-	timeout := r.timeout
-	if timeout > 0 {
-		timeout += wait
-	}
 	after = maps.Clone(after) // a machine that is late still reads it
-	return askAll(ctx, hosts, timeout, func(ctx context.Context, name string, h procmgr.Host) (procmgr.EventPage, error) {
+	return askAll(ctx, hosts, r.timeout+wait, func(ctx context.Context, name string, h procmgr.Host) (procmgr.EventPage, error) {
 		return h.Events(ctx, procmgr.EventsRequest{After: after[name], Wait: wait, Limit: limit})
 	}, func(p procmgr.EventPage) bool {
 		return wait > 0 && (len(p.Events) > 0 || p.Gap)
