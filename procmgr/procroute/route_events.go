@@ -8,7 +8,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/xerrors"
@@ -123,24 +122,20 @@ func unsupported(hosts map[string]procmgr.Host, missing map[string]error) bool {
 	return len(missing) == len(hosts)
 }
 
-// cursorPrefix begins the Next of a page.
-const cursorPrefix = "m."
-
 // writeCursor returns the Next for the places of all machines.
 func writeCursor(places map[string]string) string {
 	data, _ := json.Marshal(places) // strings can always be written
-	return cursorPrefix + base64.RawURLEncoding.EncodeToString(data)
+	return base64.RawURLEncoding.EncodeToString(data)
 }
 
 // readCursor returns the places of an After. It reports false if the text is no Next of a
 // route.
 func readCursor(text string) (places map[string]string, known bool) {
-	encoded, known := strings.CutPrefix(text, cursorPrefix)
-	data, err := base64.RawURLEncoding.DecodeString(encoded)
-	if known = known && err == nil && json.Unmarshal(data, &places) == nil && places != nil; !known {
-		places = make(map[string]string)
+	data, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || json.Unmarshal(data, &places) != nil || places == nil {
+		return make(map[string]string), text == ""
 	}
-	return places, known || text == ""
+	return places, true
 }
 
 var errNoneTells = xerrors.Errorf("no machine tells of events: %w", errors.ErrUnsupported)
