@@ -86,41 +86,34 @@ func New(r Router, opts *Options) procmgr.Host {
 	return made
 }
 
-// A machineAnswer is the answer of one machine.
-type machineAnswer[T any] struct {
-	name  string
-	value T
-	err   error
-}
-
-// An askFunc asks one machine.
-type askFunc[T any] func(ctx context.Context, name string, h procmgr.Host) (T, error)
-
 // askAll asks all machines concurrently. It returns their answers by the names of the
 // machines, and the reasons why machines have not answered. Once enough reports true
 // for an answer, askAll returns, and slower machines are in neither map; a nil enough
 // never does. The goroutines end with the calls.
-func askAll[T any](ctx context.Context, hosts map[string]procmgr.Host, timeout time.Duration, ask askFunc[T], enough func(T) bool) (answers map[string]T, missing map[string]error) {
+func askAll[T any](ctx context.Context, hosts map[string]procmgr.Host, timeout time.Duration, ask func(ctx context.Context, name string, h procmgr.Host) (T, error), enough func(T) bool) (answers map[string]T, missing map[string]error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	got := make(chan machineAnswer[T], len(hosts))
+	type answer struct {
+		name  string
+		value T
+		err   error
+	}
+	got := make(chan answer, len(hosts))
 	for name, h := range hosts {
 		go func() {
 			value, err := ask(ctx, name, h)
-			got <- machineAnswer[T]{name, value, err}
+			got <- answer{name, value, err}
 		}()
 	}
 	answers, missing = make(map[string]T, len(hosts)), make(map[string]error)
-	lacking := make(map[string]error) // behind the machines that have answered
-	defer func() { maps.Copy(missing, lacking) }()
-	for len(answers)+len(missing) < len(hosts) {
+	for range hosts {
 		select {
 		case a := <-got:
 			var behind *procmgr.PartialError // a machine may itself be a Host of many
 			switch {
 			case errors.As(a.err, &behind):
 				for name, err := range behind.Missing {
-					lacking[a.name+"/"+name] = err
+					missing[a.name+"/"+name] = err
 				}
 			case a.err != nil:
 				missing[a.name] = a.err
@@ -137,6 +130,7 @@ func askAll[T any](ctx context.Context, hosts map[string]procmgr.Host, timeout t
 					missing[name] = ctx.Err()
 				}
 			}
+			return answers, missing
 		}
 	}
 	return answers, missing
