@@ -31,7 +31,6 @@ var roles = map[string]func(args []string) error{
 	"work":  roleWork,
 	"print": rolePrint,
 	"knock": roleKnock,
-	"init":  roleInit,
 }
 
 // TestMain fails the run if it leaves a keeper behind.
@@ -221,38 +220,4 @@ func roleKnock(args []string) error {
 	}
 	fmt.Println(res.StatusCode)
 	return res.Body.Close()
-}
-
-// roleInit kills its keeper, and prints what becomes of two processes and how many live.
-func roleInit(args []string) error {
-	ctx := context.Background()
-	h, err := prockeep.Open(ctx, args[0], &prockeep.Options{Idle: lifetime})
-	if err != nil {
-		return err
-	}
-	out, err := h.Start(ctx, procmgr.StartRequest{ID: "x", Command: "setsid env -i sleep 1000 & echo $PPID $$ $!; exec sleep 1000", Background: true})
-	for err == nil && out.Text == "" {
-		out, err = h.Output(ctx, "x", procmgr.OutputRequest{Until: ".", Wait: long})
-	}
-	var keeper, leader, stray int
-	if err == nil {
-		_, err = fmt.Sscan(out.Text, &keeper, &leader, &stray)
-	}
-	if err == nil {
-		err = syscall.Kill(keeper, syscall.SIGKILL)
-	}
-	if err == nil {
-		out, err = h.Output(ctx, "x", procmgr.OutputRequest{})
-	}
-	if err != nil {
-		return err
-	}
-	n := 0
-	for _, pid := range []int{leader, stray} {
-		if alive(pid) {
-			n++
-		}
-	}
-	fmt.Printf("%s, %d alive\n", out.Process.EndedBy, n)
-	return h.Stop(ctx)
 }
