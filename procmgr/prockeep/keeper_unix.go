@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"sync"
@@ -30,13 +29,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
-const (
-	// tick is how often a keeper looks whether there is anything to do besides serving.
-	tick = time.Second
-	// gcPercent keeps the heap of a keeper small: what lives in it are a few KiB for each
-	// process.
-	gcPercent = 40
-)
+// tick is how often a keeper looks whether there is anything to do besides serving.
+const tick = time.Second
 
 // A keeper runs the processes of a directory, from its start to its end in one process.
 type keeper struct {
@@ -66,7 +60,6 @@ func newKeeper(o order, sandboxes makers) (_ *keeper, err error) {
 	}
 	ended, quit := context.WithCancel(context.Background())
 	k.ended, k.quit = ended.Done(), quit
-	debug.SetGCPercent(gcPercent)
 	options := o.Local.Options
 	options.MaxRunning, options.MaxRunningPerChat = -1, -1 // the keeper counts, over all generations
 	options.Logger = slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelWarn})).With(slog.Int("keeper", os.Getpid()))
