@@ -41,7 +41,7 @@ type keeper struct {
 
 	ends    sync.Once
 	endErr  error
-	ended   <-chan struct{} // closed when the program may end
+	ended   <-chan struct{} // closed when Stop has its answer
 	quit    func()          // closes ended
 	burying atomic.Bool     // whether what dead keepers have left is being ended
 	orphans orphans
@@ -123,27 +123,27 @@ func (k *keeper) run() {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // it doesn't end the keeper, and commands don't inherit that
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
-	for {
-		k.look()
+	why := k.look()
+	for why == "" {
 		select {
 		case <-k.ended:
-			// Programs without an answer so far see the sockets close, and read the
-			// file.
-			k.log.Info("keeper ends")
-			_ = os.Remove(socketPath(k.order.Dir, k.token)) // the next keeper doesn't mind it
-			return
+			why = "stop"
 		case <-ticker.C:
+			why = k.look()
 		case <-signals:
-			k.endSoon("signal")
-			signals = nil
+			why = "signal"
 		}
 	}
+	_ = k.end(why) // it is logged
+	// Programs without an answer so far see the sockets close, and read the file.
+	k.log.Info("keeper ends")
+	_ = os.Remove(socketPath(k.order.Dir, k.token)) // the next keeper doesn't mind it
 }
 
 // look does what a keeper does now and then: it makes its directory anew if that was
-// removed, writes down what it couldn't write before, ends what a dead keeper has left,
-// and ends itself if it is of no use any more.
-func (k *keeper) look() {
+// removed, writes down what it couldn't write before, and ends what a dead keeper has left.
+// It returns why the keeper is of no use any more, or "".
+func (k *keeper) look() (why string) {
 	var newest, runs, idle bool
 	var watched []string
 	var limits baseenv.Limits
@@ -158,7 +158,7 @@ func (k *keeper) look() {
 	})
 	if err != nil {
 		k.log.Warn("the keeper cannot use its directory", slog.String("error", err.Error()))
-		return
+		return ""
 	}
 	dead := func(token string) bool { return token != k.token && isDead(k.order.Dir, token) }
 	if slices.ContainsFunc(watched, dead) && !k.burying.Swap(true) {
@@ -173,11 +173,12 @@ func (k *keeper) look() {
 	switch {
 	case err != nil: // it has ended
 	case !newest && !runs && page.Total == 0: // it claims no other ID
-		k.endSoon("another keeper has taken over, and the last results were kept long enough")
+		why = "another keeper has taken over, and the last results were kept long enough"
 	case idle:
-		k.endSoon("nothing ran and no request came for the idle time")
+		why = "nothing ran and no request came for the idle time"
 	}
 	k.orphans.reap(k.leaders)
+	return why
 }
 
 // leaders returns a function that reports whether a process may be the leader of one of
@@ -248,14 +249,6 @@ func (k *keeper) serveOwn(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, text)
 	_ = http.NewResponseController(w).Flush() // or the caller sees the end of the keeper
-}
-
-// endSoon ends the keeper without waiting for it.
-func (k *keeper) endSoon(why string) {
-	go func() { // run waits for it
-		_ = k.end(why) // it is logged
-		k.quit()
-	}()
 }
 
 // end starts nothing any more and ends every process. Its error names what survived. A
