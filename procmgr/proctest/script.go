@@ -27,12 +27,11 @@ import (
 // It keeps time by package time alone. In a bubble of testing/synctest, in which it has
 // to be made, used and closed, an hour of a command takes no time.
 //
-// It passes the suite of this package, with plays that do what a shell does, but for
-// what only an operating system can tell: whether a directory can be used
-// (directory/missing), where the home is (directory/home), and that a program has closed
-// its stdin (input/no reader). Where a Host may be unable to tell or do something, it
-// is: it has no terminals, ports, members, changes, highlights and questions, and masks
-// nothing.
+// With plays that do what a shell does, it passes the cases of the suite that need no
+// operating system. A command is running or exited, and never detached. Every signal ends
+// it, and no MaxLifetime does. Every directory can be used, and a pipe always has a
+// reader. Where a Host may be unable to tell or do something, it is: it has no terminals,
+// ports, members, changes, highlights and questions, and masks nothing.
 type Script struct {
 	scriptView // the view of the host itself
 
@@ -130,7 +129,6 @@ type Command struct {
 	stdin    []byte
 	noInput  bool                           // nothing comes any more
 	wrote    idempotency.Memo[capture.Mark] // where the output ended before each input
-	signals  chan procmgr.Signal            // nil if signals end it
 	ended    procmgr.Signal                 // ended it; "" if none has
 	endCause procmgr.Cause
 }
@@ -189,45 +187,9 @@ func (c *Command) Sleep(d time.Duration) {
 	}
 }
 
-// Signals returns the channel to which Terminate and Interrupt go from then on. They do
-// not end the command any more.
-func (c *Command) Signals() <-chan procmgr.Signal {
-	c.lock()
-	defer c.s.mu.Unlock()
-	if c.signals == nil {
-		c.signals = make(chan procmgr.Signal, 100)
-	}
-	return c.signals
-}
-
-// Detach exits with a code as a shell does that leaves children behind. The play goes on
-// as those, and its own result does not count.
-func (c *Command) Detach(exitCode int) {
-	c.lock()
-	defer c.s.mu.Unlock()
-	c.exit(exitCode)
-	c.p.State = procmgr.Detached
-	c.s.tell(procmgr.EventDetached, c, "")
-}
-
-// lifetimeGrace is how long a command has between Terminate and Kill at the end of its
-// lifetime.
-const lifetimeGrace = 5 * time.Second
-
 // play runs a play. Script.Close waits for it.
 func (c *Command) play(play func(*Command) int) {
 	code := 0
-	if lifetime := min(c.Request.MaxLifetime, math.MaxInt64-lifetimeGrace); lifetime > 0 {
-		for after, sig := range map[time.Duration]procmgr.Signal{lifetime: procmgr.Terminate, lifetime + lifetimeGrace: procmgr.Kill} {
-			defer time.AfterFunc(after, func() {
-				c.s.mu.Lock()
-				defer c.s.mu.Unlock()
-				if c.p.State != procmgr.Exited {
-					c.end(sig, procmgr.CauseLifetime)
-				}
-			}).Stop()
-		}
-	}
 	defer func() { // also if the play was ended
 		c.s.mu.Lock()
 		defer c.s.mu.Unlock()
@@ -244,35 +206,24 @@ func (c *Command) play(play func(*Command) int) {
 // signalNames have the numbers of Linux.
 var signalNames = map[int]string{1: "SIGHUP", 2: "SIGINT", 6: "SIGABRT", 9: "SIGKILL", 10: "SIGUSR1", 11: "SIGSEGV", 13: "SIGPIPE", 14: "SIGALRM", 15: "SIGTERM"}
 
-// exit notes how the leader has ended, unless it has ended before.
+// exit notes how the command has ended.
 func (c *Command) exit(code int) {
 	if c.ended != "" {
 		code = map[procmgr.Signal]int{procmgr.Terminate: -15, procmgr.Interrupt: -2, procmgr.Kill: -9}[c.ended]
 	}
-	if c.p.ExitCode == nil {
-		c.p.EndedBy = procmgr.CauseExit
-		if code < 0 {
-			c.p.EndedBy, c.p.Signal = procmgr.CauseSignal, cmp.Or(signalNames[-code], fmt.Sprint("signal ", -code))
-			code = 128 - code
-		}
-		c.p.ExitCode = &code
+	cause := procmgr.CauseExit
+	if code < 0 {
+		cause, c.p.Signal = procmgr.CauseSignal, cmp.Or(signalNames[-code], fmt.Sprint("signal ", -code))
+		code = 128 - code
 	}
-	c.p.EndedBy = cmp.Or(c.endCause, c.p.EndedBy)
+	c.p.ExitCode, c.p.EndedBy = &code, cmp.Or(c.endCause, cause)
 }
 
-// end ends a command, or has its play do it.
+// end has a command end. If it has to end already, the first reason counts.
 func (c *Command) end(sig procmgr.Signal, cause procmgr.Cause) {
-	if c.endCause == "" || cause == procmgr.CauseLifetime {
-		c.endCause = cause
+	if c.ended == "" {
+		c.ended, c.endCause = sig, cause
 	}
-	if c.signals != nil && sig != procmgr.Kill {
-		select {
-		case c.signals <- sig:
-		default: // as the system drops a signal that is pending already
-		}
-		return
-	}
-	c.ended = cmp.Or(c.ended, sig)
 	c.cancel()
 }
 

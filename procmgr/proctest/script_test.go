@@ -62,13 +62,6 @@ func TestScriptEnds(t *testing.T) {
 			c.Sleep(time.Hour)
 			return 0
 		})
-		s.On("serve politely", func(c *proctest.Command) int {
-			fmt.Fprintln(c, <-c.Signals())
-			c.Sleep(time.Second)
-			c.Detach(7)
-			c.Sleep(time.Hour)
-			return 0
-		})
 		for sig, code := range map[procmgr.Signal]int{procmgr.Terminate: 143, procmgr.Interrupt: 130, procmgr.Kill: 137} {
 			out, err := s.Start(t.Context(), procmgr.StartRequest{Command: "serve"})
 			require.NoError(t, err)
@@ -78,18 +71,13 @@ func TestScriptEnds(t *testing.T) {
 			require.Equal(t, code, *out.Process.ExitCode)
 			require.Equal(t, procmgr.CauseRequest, out.Process.EndedBy)
 		}
-		out, err := s.Start(t.Context(), procmgr.StartRequest{Command: "serve politely"})
+		out, err := s.Start(t.Context(), procmgr.StartRequest{Command: "serve"})
 		require.NoError(t, err)
-		synctest.Wait() // for the play to listen
-		require.NoError(t, s.Signal(t.Context(), out.Process.ID, procmgr.Terminate))
-		out, err = s.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Wait: time.Minute})
-		require.NoError(t, err)
-		require.Equal(t, procmgr.Detached, out.Process.State)
-		require.Equal(t, "terminate\n", out.Text)
 		require.NoError(t, s.Close())
 		out, err = s.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
 		require.NoError(t, err)
 		require.Equal(t, procmgr.Exited, out.Process.State)
+		require.Equal(t, procmgr.CauseShutdown, out.Process.EndedBy)
 		_, err = s.Start(t.Context(), procmgr.StartRequest{Command: "serve"})
 		require.ErrorIs(t, err, procmgr.ErrClosed)
 	})
@@ -127,26 +115,10 @@ func TestScriptReads(t *testing.T) {
 	})
 }
 
-// A lifetime ends a command by Terminate, and by Kill if that is not enough. A Script is as
-// old as its bubble says.
+// A Script is as old as its bubble says.
 func TestScriptKeepsTime(t *testing.T) {
 	bubble(t, func(t *testing.T, s *proctest.Script) {
-		s.On("*", func(c *proctest.Command) int {
-			if c.Request.Command == "stubborn" {
-				c.Signals()
-			}
-			c.Sleep(24 * time.Hour)
-			return 0
-		})
-		for command, took := range map[string]time.Duration{"serve": time.Hour, "stubborn": time.Hour + 5*time.Second} {
-			began := time.Now()
-			_, err := s.Start(t.Context(), procmgr.StartRequest{ID: command, Command: command, MaxLifetime: time.Hour})
-			require.NoError(t, err)
-			out, err := s.Output(t.Context(), command, procmgr.OutputRequest{Wait: 2 * time.Hour})
-			require.NoError(t, err)
-			require.Equal(t, procmgr.CauseLifetime, out.Process.EndedBy)
-			require.Equal(t, took, time.Since(began))
-		}
+		time.Sleep(2 * time.Hour)
 		for age, want := range map[time.Duration]error{2 * time.Hour: nil, 3 * time.Hour: procmgr.ErrUnknown} {
 			_, err := s.Start(t.Context(), procmgr.StartRequest{Command: "serve", Age: age})
 			require.ErrorIs(t, err, want)
