@@ -240,10 +240,6 @@ var mutants = []mutant{
 	{"describes nothing, with an error of its own", fault{describe: func(*procmgr.Description) error { return errors.New("it is nobody's business") }}, "shell/told"},
 
 	// Outputs
-	{"shows what is masked", search(func(out *procmgr.Output, _ procmgr.OutputRequest) {
-		out.MatchedLine = strings.ReplaceAll(out.MatchedLine, "[withheld: PROCTEST_TOKEN]", "k7Qm2Xw9Rt4Vz8Lp1Nc6")
-	}), "environment/secrets"},
-	{"does not say that it masks", output(func(out *procmgr.Output, _ procmgr.OutputRequest) { out.Redacted = nil }), "environment/secrets"},
 	{"is one byte behind", output(func(out *procmgr.Output, _ procmgr.OutputRequest) { out.Next = max(0, out.Next-1) }), "start/exit code; output/pages; output/next lies between runes; output/from; output/invalid bytes"},
 	{"tears runes", output(func(out *procmgr.Output, _ procmgr.OutputRequest) {
 		if strings.HasSuffix(out.Text, "a") {
@@ -251,7 +247,7 @@ var mutants = []mutant{
 			out.Next++
 		}
 	}), "output/next lies between runes"},
-	{"keeps what is before From", reading(func(req *procmgr.OutputRequest) { req.From = 0 }), "output/pages; output/from; until/before From; until/any new output; limit/from an offset"},
+	{"keeps what is before From", reading(func(req *procmgr.OutputRequest) { req.From = 0 }), "output/pages; output/from; until/line by line; until/any new output; limit/from an offset"},
 	{"escapes", output(func(out *procmgr.Output, _ procmgr.OutputRequest) { out.Text = html.EscapeString(out.Text) }), "output/bytes survive; command/exactly as given"},
 	{"drops invalid bytes", output(func(out *procmgr.Output, _ procmgr.OutputRequest) {
 		out.Text = strings.ReplaceAll(out.Text, "\ufffd", "")
@@ -296,9 +292,6 @@ var mutants = []mutant{
 			out.Text += "[the end]\n"
 		}
 	}), "output/bytes survive"},
-	{"highlights nothing", output(func(out *procmgr.Output, _ procmgr.OutputRequest) { out.Highlights = nil }), "output/highlights"},
-	{"highlights nothing at the start", starting(func(req *procmgr.StartRequest) { req.Highlight = 0 }), "output/highlights"},
-	{"highlights what nobody asked for", reading(func(req *procmgr.OutputRequest) { req.Highlight = 1000 }), "output/highlights"},
 	{"takes any change for none", output(func(out *procmgr.Output, _ procmgr.OutputRequest) {
 		if out.Changes != nil {
 			*out.Changes = procmgr.Changes{Same: true, Lines: out.Changes.Lines}
