@@ -409,10 +409,10 @@ func asking(f func(req *procmgr.EventsRequest)) fault {
 }
 
 // events is the fault of returning events other than the real ones.
-func events(f func(m procmgr.Manager, page *procmgr.EventPage, after string)) fault {
+func events(f func(page *procmgr.EventPage)) fault {
 	return fault{events: func(ctx context.Context, m procmgr.Manager, req procmgr.EventsRequest) (procmgr.EventPage, error) {
 		page, err := m.Events(ctx, req)
-		f(m, &page, req.After)
+		f(&page)
 		return page, err
 	}}
 }
@@ -445,12 +445,4 @@ func (f fault) and(g fault) fault {
 		g.signal = f.signal
 	}
 	return g
-}
-
-// rest sleeps for the rest of a wait, or until ctx ends.
-func rest(ctx context.Context, wait time.Duration, began time.Time) {
-	select {
-	case <-time.After(wait - time.Since(began)):
-	case <-ctx.Done():
-	}
 }
