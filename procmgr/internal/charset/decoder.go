@@ -5,11 +5,32 @@ package charset
 
 import (
 	"bytes"
+	"fmt"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/ianaindex"
 	"golang.org/x/text/encoding/unicode"
 )
+
+// pageNames are the IANA's names of the code pages that are not named after IBM and their
+// number.
+var pageNames = map[uint32]string{858: "IBM00858", 874: "windows-874", 932: "Shift_JIS", 936: "GBK", 949: "EUC-KR", 950: "Big5"}
+
+// CodePage returns the encoding of a code page of Windows, or nil if it is UTF-8
+// (65001) or one that golang.org/x/text does not have (such as 737, Greek, and 857,
+// Turkish).
+func CodePage(number uint32) encoding.Encoding {
+	name, ok := pageNames[number]
+	switch {
+	case !ok && number >= 1250:
+		name = fmt.Sprint("windows-", number)
+	case !ok:
+		name = fmt.Sprint("IBM", number)
+	}
+	found, _ := ianaindex.IANA.Encoding(name) // nil if there is none
+	return found
+}
 
 // A Decoder decides line by line, since each program of a command may print in
 // another way:
