@@ -115,20 +115,6 @@ func TestHighlightedLines(t *testing.T) {
 	}
 }
 
-// A line of nothing but words of trouble takes no longer than others.
-func TestHighlightsOfALongLine(t *testing.T) {
-	t.Parallel()
-	for _, word := range []string{"error", "FAIL ", "x/error", "error: x", "\"fail ", "0 fail "} {
-		s := logged(t, filler(0, 500)+"x "+strings.Repeat(word, 1<<20/len(word))+"\n"+filler(0, 500))
-		for _, failed := range []bool{false, true} {
-			found := s.AllHighlights(s.Read(0, headtail.Limits{Bytes: 500}, nil), 100<<10, failed)
-			for _, h := range found {
-				require.LessOrEqual(t, len(h.Text), 3*300+2)
-			}
-		}
-	}
-}
-
 // A command that has not failed has at most 15 lines of highlights.
 func TestHighlightsOfACalmCommand(t *testing.T) {
 	t.Parallel()

@@ -105,17 +105,3 @@ func TestSearchesDuringOutput(t *testing.T) {
 	close(over)
 	callers.Wait()
 }
-
-// A match is told once, and before the stream has ended.
-func TestNotifyOfMuchText(t *testing.T) {
-	s := newStream(capture.Options{Head: 100, Tail: 100})
-	m, err := capture.NewNotice(slow)
-	require.NoError(t, err)
-	var told []string
-	s.Notify(m, func(line string) { told = append(told, line) })
-	s.Add(hay)
-	s.Add([]byte("needle 7\nneedle 8\n"))
-	s.Add(hay)
-	s.End()
-	require.Equal(t, []string{"needle 7"}, told)
-}
