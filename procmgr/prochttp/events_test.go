@@ -10,8 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/prochttp"
-	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // events reads a page that must be there.
@@ -63,43 +61,4 @@ func TestEventsInSlices(t *testing.T) {
 	began := time.Now()
 	require.Empty(t, events(t, m, procmgr.EventsRequest{After: next, Wait: 100 * time.Millisecond}).Events)
 	require.GreaterOrEqual(t, time.Since(began), 100*time.Millisecond)
-}
-
-// A server that was restarted is a gap, told once. A handler that was restarted
-// in front of the same Local is none.
-func TestEventsAfterARestart(t *testing.T) {
-	p := newProxy(t, "")
-	begin := func(l *proclocal.Local) {
-		url := serve(t, newHandler(t, l, nil))
-		p.set(func(p *proxy) { p.backend = url })
-	}
-	inner := newClient(t, p.url, nil)
-	prochttp.SetSlice(inner, 20*time.Millisecond)
-	outer := newClient(t, serve(t, newHandler(t, inner, nil)), nil)
-	first, second := newLocal(t, nil), newLocal(t, nil)
-	for _, c := range []*prochttp.Client{inner, outer} {
-		begin(first)
-		run(t, c.Chat("a"), "true")
-		next := events(t, c.Chat("a"), procmgr.EventsRequest{}).Next
-		begin(first)
-		page := events(t, c.Chat("a"), procmgr.EventsRequest{After: next})
-		require.False(t, page.Gap)
-		require.Empty(t, page.Events)
-
-		// In the middle of a wait.
-		pages := make(chan procmgr.EventPage)
-		go func() {
-			page, err := c.Chat("a").Events(context.Background(), procmgr.EventsRequest{After: next, Wait: 10 * long})
-			assert.NoError(t, err)
-			pages <- page
-		}()
-		before := p.count("/events")
-		require.Eventually(t, func() bool { return p.count("/events") > before+2 }, long, time.Millisecond)
-		begin(second)
-		page = <-pages
-		require.True(t, page.Gap)
-		page = events(t, c.Chat("a"), procmgr.EventsRequest{After: page.Next})
-		require.False(t, page.Gap, "it is told once")
-		require.Empty(t, page.Events)
-	}
 }

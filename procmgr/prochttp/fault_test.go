@@ -13,7 +13,6 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -130,48 +129,6 @@ func TestHeldFaultsAtRandom(t *testing.T) {
 			require.Equal(t, "ran\n", string(data), "each command runs once")
 		}
 	}
-}
-
-// A proxy cuts silent connections again and again, and the wait goes on.
-func TestIdleConnectionsAreCut(t *testing.T) {
-	t.Parallel()
-	const silence = 150 * time.Millisecond
-	var cuts atomic.Int32
-	transport := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := new(net.Dialer).DialContext(ctx, network, address)
-		if err != nil {
-			return nil, err
-		}
-		return &cutConn{conn, silence, time.AfterFunc(silence, func() {
-			cuts.Add(1)
-			_ = conn.Close()
-		})}, nil
-	}}
-	t.Cleanup(transport.CloseIdleConnections)
-	m := newClient(t, serve(t, newHandler(t, newLocal(t, nil), nil)), &prochttp.ClientOptions{Token: token, Transport: transport}).Chat("a")
-	command, ran := effects(t)
-	out := start(t, m, procmgr.StartRequest{Command: "sleep 1; " + command, Wait: long})
-	require.Equal(t, 7, *out.Process.ExitCode)
-	require.False(t, out.Attached)
-	require.Equal(t, 1, ran())
-	require.Positive(t, cuts.Load())
-}
-
-// A cutConn is cut when it has been silent for some time, as load balancers do.
-type cutConn struct {
-	net.Conn
-	silence time.Duration
-	cut     *time.Timer
-}
-
-func (c *cutConn) Read(p []byte) (int, error) {
-	defer c.cut.Reset(c.silence)
-	return c.Conn.Read(p)
-}
-
-func (c *cutConn) Write(p []byte) (int, error) {
-	defer c.cut.Reset(c.silence)
-	return c.Conn.Write(p)
 }
 
 // A wait outlives ten servers in a row that are each gone after a while, even if
