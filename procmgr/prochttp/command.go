@@ -22,8 +22,8 @@ import (
 const (
 	// maxStderr is how much of a command's stderr is in an error, in bytes.
 	maxStderr = 4 << 10
-	// endTime is how long Close waits for a command after each of its steps.
-	endTime = 2 * time.Second
+	// endTime is how long Close waits for a command whose stdin it has closed.
+	endTime = 4 * time.Second
 	// pipeTime is how long the end of a command waits for its stderr. A
 	// process that it left behind may hold that open.
 	pipeTime = 500 * time.Millisecond
@@ -47,9 +47,9 @@ const (
 // ended and something is written to it.
 //
 // Close of the connection closes the command's stdin. If the command still lives
-// after 2 s, its process group gets a SIGTERM, and after 2 s more a SIGKILL. Close
-// waits for the end of the command in any case, and not for what it has left behind.
-// Windows has no SIGTERM: there the command alone is ended.
+// after 4 s, its process group gets a SIGKILL; on Windows the command alone is ended.
+// Close waits for the end of the command in any case, and not for what it has left
+// behind.
 func Command(argv ...string) func(ctx context.Context) (net.Conn, error) {
 	argv = append([]string(nil), argv...)
 	return func(ctx context.Context) (net.Conn, error) {
@@ -160,18 +160,16 @@ func (c *commandConn) end() {
 		_ = c.out.SetReadDeadline(time.Time{})
 		_, _ = io.Copy(io.Discard, c.out)
 	}()
-	for _, signal := range []func(*exec.Cmd){terminateGroup, killGroup} {
+	select {
+	case <-c.exited:
+	case <-time.After(endTime):
 		select {
-		case <-c.exited:
-		case <-time.After(endTime):
-			select {
-			case <-c.exited: // just now; its number may be another's
-			default:
-				signal(c.cmd)
-			}
+		case <-c.exited: // just now; its number may be another's
+		default:
+			killGroup(c.cmd)
 		}
+		<-c.exited
 	}
-	<-c.exited
 	_ = c.out.SetReadDeadline(time.Now()) // a process that still holds the pipe is no part of the command
 	select {
 	case <-drained:

@@ -7,9 +7,6 @@ import "os/exec"
 // ownSession gives a command a session of its own, where there are sessions.
 func ownSession(*exec.Cmd) {}
 
-// terminateGroup asks a command to end, where there is a way to ask.
-func terminateGroup(*exec.Cmd) {}
-
 // killGroup ends a command.
 func killGroup(cmd *exec.Cmd) {
 	_ = cmd.Process.Kill() // if it has ended, there is nothing to end

@@ -12,14 +12,9 @@ import (
 // ownSession gives a command a session of its own.
 func ownSession(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
-// terminateGroup asks the process group of a command to end.
-func terminateGroup(cmd *exec.Cmd) { signalGroup(cmd, syscall.SIGTERM) }
-
 // killGroup ends the process group of a command.
-func killGroup(cmd *exec.Cmd) { signalGroup(cmd, syscall.SIGKILL) }
-
-func signalGroup(cmd *exec.Cmd, sig syscall.Signal) {
-	_ = syscall.Kill(-cmd.Process.Pid, sig) // if the group has gone, there is nothing to end
+func killGroup(cmd *exec.Cmd) {
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // if the group has gone, there is nothing to end
 }
 
 // outlivePipes turns a write to a stdout or stderr without a reader into an error.
