@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"log/slog"
-	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -28,12 +27,10 @@ const defaultRetry = 10 * time.Second
 type ClientOptions struct {
 	// Token is the bearer token that the handler wants; "" sends none.
 	Token string
-	// Header is added to every request, for a handler whose Authorize wants
-	// something other than a token.
-	Header http.Header
 	// Inject is called with the context of a call and the header of each of its
-	// requests, for what a call has of its own, such as a trace context. It must be
-	// safe for concurrent use.
+	// requests. It may set what a handler's Authorize wants other than a token, or
+	// what a call has of its own, such as a trace context. It must be safe for
+	// concurrent use.
 	Inject func(ctx context.Context, header http.Header)
 	// TLS configures the connections of an https URL, for example with your
 	// own certificate authority or a client certificate.
@@ -81,7 +78,7 @@ type Client struct {
 	manager                                      // of the host
 	base      string                             // URL without a slash at its end
 	header    http.Header                        // of every request
-	inject    func(context.Context, http.Header) // adds to it what a call has of its own
+	inject    func(context.Context, http.Header) // adds to it
 	transport http.RoundTripper
 	own       *http.Transport // the same as transport; nil if ClientOptions gave it
 	dialer    *dialer         // of own; nil without Dial
@@ -127,7 +124,7 @@ func newClient(target string, opts *ClientOptions) (*Client, error) {
 		return nil, xerrors.Errorf("set one of Dial and Transport: %w", procmgr.ErrInvalid)
 	}
 	c := &Client{
-		header:    make(http.Header, len(o.Header)+2),
+		header:    make(http.Header, 2),
 		inject:    o.Inject,
 		transport: o.Transport,
 		retry:     cmp.Or(o.Retry, defaultRetry),
@@ -135,7 +132,6 @@ func newClient(target string, opts *ClientOptions) (*Client, error) {
 		log:       cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
 	}
 	c.manager = manager{c: c}
-	maps.Copy(c.header, o.Header.Clone())
 	c.header.Set(headerProtocol, protocol)
 	if o.Token != "" {
 		c.header.Set("Authorization", "Bearer "+o.Token)

@@ -44,7 +44,7 @@ func ExampleNewHandler() {
 	server := httptest.NewServer(handler)
 	defer server.Close()
 
-	bob, err := prochttp.NewClient(server.URL, &prochttp.ClientOptions{Header: http.Header{"X-User": {"bob"}}})
+	bob, err := prochttp.NewClient(server.URL, &prochttp.ClientOptions{Inject: func(_ context.Context, h http.Header) { h.Set("X-User", "bob") }})
 	if err != nil {
 		log.Print(err)
 		return

@@ -2,6 +2,7 @@ package prochttp_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -331,7 +332,7 @@ func TestNothingSecretIsLogged(t *testing.T) {
 	var mu sync.Mutex
 	logger := slog.New(slog.NewJSONHandler(lockedWriter{&mu, &logged}, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), &prochttp.HandlerOptions{Token: token, Logger: logger})))
-	c := newClient(t, p.url, &prochttp.ClientOptions{Token: token, Logger: logger, Header: http.Header{"X-Key": {"s3cret"}}})
+	c := newClient(t, p.url, &prochttp.ClientOptions{Token: token, Logger: logger, Inject: func(_ context.Context, h http.Header) { h.Set("X-Key", "s3cret") }})
 	m := c.Chat("chat-1")
 	p.set(func(p *proxy) { p.plan = once("/start", lostAnswer) })
 	out := start(t, m, procmgr.StartRequest{
