@@ -66,11 +66,3 @@ func BenchmarkText(b *testing.B) {
 		})
 	}
 }
-
-func BenchmarkSnapshot(b *testing.B) {
-	buf := headtail.New(headtail.DefaultHead, headtail.DefaultTail)
-	_, _ = buf.Write(make([]byte, 100<<10))
-	all := make([]byte, headtail.DefaultHead+headtail.DefaultTail)
-	var s headtail.Snapshot
-	beside.Short(b, "x-clone", func() { s = buf.Snapshot(0) }, func() { s.Head = bytes.Clone(all) })
-}

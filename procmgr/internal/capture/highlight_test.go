@@ -270,21 +270,3 @@ func TestHeldHighlightsAreBounded(t *testing.T) {
 	require.Equal(t, 2, found[0].Line)
 	require.Equal(t, "error: at the end", strings.Split(found[1].Text, "\n")[0])
 }
-
-func BenchmarkHighlights(b *testing.B) {
-	for name, text := range map[string]string{
-		"nothing":  strings.Repeat("a line that tells of nothing, again and again and again\n", 300000),
-		"numbered": filler(0, 600000),
-		"mentions": strings.Repeat("case error_handling of the ledger is ok\n/usr/share/trace/no-errors/badge.go\n", 220000),
-		"all":      strings.Repeat("error: a line that tells of something, again and again\n", 300000),
-	} {
-		b.Run(name, func(b *testing.B) {
-			s := logged(b, text)
-			page := s.Read(0, headtail.Limits{}, nil)
-			b.SetBytes(page.Truncated.OmittedBytes)
-			for b.Loop() {
-				s.AllHighlights(page, 8<<10, true)
-			}
-		})
-	}
-}

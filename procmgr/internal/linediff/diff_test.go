@@ -150,15 +150,3 @@ func TestBounds(t *testing.T) {
 		require.Less(t, time.Since(began), 30*time.Second, tt.name)
 	}
 }
-
-func BenchmarkFind(b *testing.B) {
-	lines := numbered(100_000)
-	before := strings.Join(lines, "")
-	lines[50_000], lines[70_000] = "x\n", "y\n"
-	after := strings.Join(lines, "")
-	b.SetBytes(int64(len(before) + len(after)))
-	b.ReportAllocs()
-	for b.Loop() {
-		linediff.Find(linediff.Output{Text: before}, linediff.Output{Text: after}, headtail.Limits{})
-	}
-}
