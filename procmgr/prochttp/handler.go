@@ -126,16 +126,9 @@ func NewHandler(h procmgr.Host, opts *HandlerOptions) (http.Handler, error) {
 	case o.MaxBody < 0:
 		o.MaxBody = math.MaxInt64
 	}
-	if o.MaxWaiters == 0 {
-		o.MaxWaiters = defaultMaxWaiters
-	}
-	if o.Context == nil {
-		o.Context = context.Background()
-	}
-	log := o.Logger
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
+	o.MaxWaiters = cmp.Or(o.MaxWaiters, defaultMaxWaiters)
+	o.Context = cmp.Or(o.Context, context.Background())
+	log := cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	s := &handler{
 		host:     h,
 		opts:     o,

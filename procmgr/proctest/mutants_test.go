@@ -160,7 +160,7 @@ var mutants = []mutant{
 		own := maps.Clone(req.Env)
 		clear(req.Env)
 		req.Env = own
-	}), "environment/of the request; concurrent/the caller's to change"},
+	}), "environment/of the request"},
 	{"has variables of its own over the request's", before("PAGER=cat\n"), "environment/of the request"},
 	{"keeps variables for the next", fault{of: func(_ procmgr.Host, kept *sync.Map) fault {
 		return starting(func(req *procmgr.StartRequest) {
