@@ -382,6 +382,8 @@ func TestClientURL(t *testing.T) {
 		require.ErrorIs(t, err, procmgr.ErrInvalid, url)
 		require.NotContains(t, err.Error(), "s3cret")
 	}
+	_, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{Dial: prochttp.Command("true"), Transport: http.DefaultTransport})
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
 }
 
 // A handler may have a prefix in its URL.

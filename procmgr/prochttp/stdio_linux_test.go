@@ -33,11 +33,11 @@ func toFarSide(t testing.TB, before ...string) []string {
 	return append(before, "env", farSideVariable+"=1", self)
 }
 
-// dialing returns a client that dials.
+// dialing returns a client that dials. The URL beside a Dial names any host.
 func dialing(t testing.TB, dial func(context.Context) (net.Conn, error), opts prochttp.ClientOptions) *prochttp.Client {
 	t.Helper()
 	opts.Dial = dial
-	return newClient(t, "http://localhost", &opts)
+	return newClient(t, "http://build.example", &opts)
 }
 
 // The first calls come at once, and share one connection.
@@ -57,12 +57,6 @@ func TestOneDial(t *testing.T) {
 	}
 	wg.Wait()
 	require.EqualValues(t, 1, dials.Load())
-}
-
-// The URL beside a Dial names any host.
-func TestDialWithAnyURL(t *testing.T) {
-	c := newClient(t, "http://build.example", &prochttp.ClientOptions{Dial: prochttp.Command(toFarSide(t)...)})
-	require.Equal(t, "hello\n", run(t, c, "echo hello").Text)
 }
 
 // The far side ends with the client, and its processes with it.
@@ -151,19 +145,12 @@ func TestBanner(t *testing.T) {
 		{"a short word and the end", "printf hi; exit 3; ", `begins with "hi", and ends (the command`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := dialing(t, prochttp.Command("sh", "-c", tt.before+`exec "$@"`, "sh", "env", farSideVariable+"=1", self(t)), prochttp.ClientOptions{})
+			c := dialing(t, prochttp.Command(toFarSide(t, "sh", "-c", tt.before+`exec "$@"`, "sh")...), prochttp.ClientOptions{})
 			_, err := c.List(t.Context(), procmgr.ListRequest{})
 			require.ErrorContains(t, err, tt.want)
 			require.NotContains(t, err.Error(), `\x00`)
 		})
 	}
-}
-
-func self(t testing.TB) string {
-	t.Helper()
-	name, err := os.Executable()
-	require.NoError(t, err)
-	return name
 }
 
 // The error of a connection has the exit status and 4 KiB of stderr.
@@ -276,13 +263,6 @@ func TestNoConnectionIsNoUnknown(t *testing.T) {
 	require.ErrorContains(t, err, "no route")
 	require.NotErrorIs(t, err, procmgr.ErrUnknown)
 	require.Empty(t, out.Process.ID)
-}
-
-func TestDialOrTransport(t *testing.T) {
-	_, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{
-		Dial: prochttp.Command("true"), Transport: http.DefaultTransport,
-	})
-	require.ErrorIs(t, err, procmgr.ErrInvalid)
 }
 
 // Close closes the command's stdin, which is enough for most. If it is not, Close kills
