@@ -301,24 +301,19 @@ func matches(f func(out *procmgr.Output, req procmgr.OutputRequest) bool) fault 
 	return search(func(out *procmgr.Output, req procmgr.OutputRequest) { out.Matched = f(out, req) })
 }
 
-// start is the fault of answering a Start in another way.
-func start(f func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error)) fault {
-	return fault{start: f}
-}
-
 // started is the fault of returning something else of a Start that was made.
 func started(f func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest, out *procmgr.Output, err *error)) fault {
-	return start(func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
+	return fault{start: func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
 		out, err := m.Start(ctx, req)
 		f(ctx, m, req, &out, &err)
 		return out, err
-	})
+	}}
 }
 
 // starting is the fault of starting another request than the caller's, and
 // reporting it as if it were the caller's.
 func starting(f func(req *procmgr.StartRequest)) fault {
-	return start(func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
+	return fault{start: func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
 		command := req.Command
 		f(&req)
 		out, err := m.Start(ctx, req)
@@ -326,7 +321,7 @@ func starting(f func(req *procmgr.StartRequest)) fault {
 			out.Process.Command = command
 		}
 		return out, err
-	})
+	}}
 }
 
 // before is the fault of running a script before every command.
@@ -334,17 +329,12 @@ func before(script string) fault {
 	return starting(func(req *procmgr.StartRequest) { req.Command = script + req.Command })
 }
 
-// read is the fault of answering an Output in another way.
-func read(f func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error)) fault {
-	return fault{output: f}
-}
-
 // reading is the fault of reading with another request than the caller's.
 func reading(f func(req *procmgr.OutputRequest)) fault {
-	return read(func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+	return fault{output: func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 		f(&req)
 		return m.Output(ctx, id, req)
-	})
+	}}
 }
 
 // wrong is the fault of returning one error for another; nil is success.
@@ -395,11 +385,6 @@ func listing(f func(req *procmgr.ListRequest)) fault {
 	}}
 }
 
-// signal is the fault of sending another signal than the caller's, or to another process.
-func signal(f func(ctx context.Context, m procmgr.Manager, id string, sig procmgr.Signal) error) fault {
-	return fault{signal: f}
-}
-
 // asking is the fault of asking for other events than the caller.
 func asking(f func(req *procmgr.EventsRequest)) fault {
 	return fault{events: func(ctx context.Context, m procmgr.Manager, req procmgr.EventsRequest) (procmgr.EventPage, error) {
@@ -417,17 +402,12 @@ func events(f func(page *procmgr.EventPage)) fault {
 	}}
 }
 
-// input is the fault of answering an Input in another way.
-func input(f func(ctx context.Context, m procmgr.Manager, id string, req procmgr.InputRequest) (procmgr.InputOutput, error)) fault {
-	return fault{input: f}
-}
-
 // typing is the fault of writing another request than the caller's.
 func typing(f func(req *procmgr.InputRequest)) fault {
-	return input(func(ctx context.Context, m procmgr.Manager, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
+	return fault{input: func(ctx context.Context, m procmgr.Manager, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
 		f(&req)
 		return m.Input(ctx, id, req)
-	})
+	}}
 }
 
 // and puts two faults together. The methods of the second win.

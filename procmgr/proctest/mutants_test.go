@@ -77,13 +77,13 @@ var mutants = []mutant{
 			_ = m.Signal(context.Background(), out.Process.ID, procmgr.Kill)
 		}
 	}), "start/returns once started; start/context ends during the wait"},
-	{"starts although the context has ended", start(func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
+	{"starts although the context has ended", fault{start: func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
 		if ctx.Err() != nil {
 			_, _ = m.Start(context.WithoutCancel(ctx), procmgr.StartRequest{ID: req.ID, Command: req.Command})
 			return procmgr.Output{}, ctx.Err()
 		}
 		return m.Start(ctx, req)
-	}), "start/cut short"},
+	}}, "start/cut short"},
 	{"takes a start whose time is up for one that failed", started(func(ctx context.Context, _ procmgr.Manager, _ procmgr.StartRequest, out *procmgr.Output, err *error) {
 		if *err != nil && ctx.Err() != nil {
 			*out, *err = procmgr.Output{}, xerrors.Errorf("gateway timeout: %w", procmgr.ErrRefused)
@@ -112,7 +112,7 @@ var mutants = []mutant{
 	{"takes every start for an old one", starting(func(req *procmgr.StartRequest) { req.Age = math.MaxInt64 }), "age/more than the host's"},
 	{"starts what is asked for again", starting(func(req *procmgr.StartRequest) { req.Age = 0 }), "age/more than the host's; age/of a forgotten ID"},
 	{"ends before its time what has a lifetime", starting(func(req *procmgr.StartRequest) { req.MaxLifetime = min(req.MaxLifetime, 1) }), "lifetime/ends; lifetime/is not over"},
-	{"attaches without a wait", start(func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
+	{"attaches without a wait", fault{start: func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
 		wait := req.Wait
 		req.Wait = 0
 		out, err := m.Start(ctx, req)
@@ -120,7 +120,7 @@ var mutants = []mutant{
 			return out, err
 		}
 		return m.Output(ctx, out.Process.ID, procmgr.OutputRequest{Wait: wait, Limit: req.Limit})
-	}), "once/attach waits"},
+	}}, "once/attach waits"},
 	{"attaches whatever is asked for", started(func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest, out *procmgr.Output, err *error) {
 		if errors.Is(*err, procmgr.ErrConflict) {
 			*out, *err = m.Output(ctx, req.ID, procmgr.OutputRequest{Wait: req.Wait})
@@ -181,12 +181,12 @@ var mutants = []mutant{
 		}
 	}), "environment/marks"},
 	{"lets labels count", fault{of: func(_ procmgr.Host, labels *sync.Map) fault {
-		return start(func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
+		return fault{start: func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
 			if label, used := labels.LoadOrStore(req.ID, req.Background); req.ID != "" && used && label != req.Background {
 				return procmgr.Output{}, procmgr.ErrConflict
 			}
 			return m.Start(ctx, req)
-		})
+		}}
 	}}, "once/labels do not count"},
 	{"tells bash of a dash, or the other way", fault{describe: func(d *procmgr.Description) error {
 		d.Shell = map[bool]string{true: "dash", false: "bash"}[d.Shell == "bash"]
@@ -231,13 +231,13 @@ var mutants = []mutant{
 	{"follows behind the live line", reading(func(req *procmgr.OutputRequest) { req.From += min(req.From, 1) }), "output/pages"},
 	{"knows nothing of the unknown", wrong(procmgr.ErrNotFound, nil), "output/unknown process; signal/unknown process; isolation/of other chats; stop/before the start; input/no stdin"},
 	{"mixes up its callers", fault{of: func(_ procmgr.Host, last *sync.Map) fault {
-		return read(func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+		return fault{output: func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 			out, err := m.Output(ctx, id, req)
 			if before, ok := last.Swap("", out); ok {
 				out = before.(procmgr.Output)
 			}
 			return out, err
-		})
+		}}
 	}}, "concurrent/many callers"},
 
 	// Waits and searches
@@ -270,37 +270,37 @@ var mutants = []mutant{
 	{"waits for every port", reading(func(req *procmgr.OutputRequest) { req.UntilListening = min(req.UntilListening, 65535) }), "ports/no such port"},
 
 	// Signals
-	{"kills whatever it is told", signal(func(ctx context.Context, m procmgr.Manager, id string, _ procmgr.Signal) error {
+	{"kills whatever it is told", fault{signal: func(ctx context.Context, m procmgr.Manager, id string, _ procmgr.Signal) error {
 		return m.Signal(ctx, id, procmgr.Kill)
-	}), "signal/ends a process; signal/a handler's exit code; signal/refuses; stop/interrupt before the start"},
-	{"does not wait for the end of a kill", signal(func(_ context.Context, m procmgr.Manager, id string, sig procmgr.Signal) error {
+	}}, "signal/ends a process; signal/a handler's exit code; signal/refuses; stop/interrupt before the start"},
+	{"does not wait for the end of a kill", fault{signal: func(_ context.Context, m procmgr.Manager, id string, sig procmgr.Signal) error {
 		if _, err := m.Output(context.Background(), id, procmgr.OutputRequest{}); err != nil || sig != procmgr.Kill {
 			return m.Signal(context.Background(), id, sig)
 		}
 		time.AfterFunc(50*time.Millisecond, func() { _ = m.Signal(context.Background(), id, sig) })
 		return nil
-	}), "signal/kill reaches the whole tree; signal/ends a process; signal/by several at once; concurrent/many callers"},
+	}}, "signal/kill reaches the whole tree; signal/ends a process; signal/by several at once; concurrent/many callers"},
 	{"succeeds with what has ended", wrong(procmgr.ErrNotRunning, nil), "signal/after the exit; detached/wait for the rest"},
 	{"says that what has ended is not there", wrong(procmgr.ErrNotRunning, procmgr.ErrNotFound), "signal/after the exit; input/no reader"},
 	{"ends all at once", fault{of: func(h procmgr.Host, _ *sync.Map) fault {
-		return signal(func(ctx context.Context, m procmgr.Manager, id string, sig procmgr.Signal) error {
+		return fault{signal: func(ctx context.Context, m procmgr.Manager, id string, sig procmgr.Signal) error {
 			err := m.Signal(ctx, id, sig)
 			page, _ := h.List(ctx, procmgr.ListRequest{State: procmgr.Running})
 			for _, p := range page.Processes {
 				_ = h.Signal(ctx, p.ID, sig)
 			}
 			return err
-		})
+		}}
 	}}, "signal/hits no other; isolation/of other chats; list/order and states"},
-	{"is overtaken by the start", start(func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
+	{"is overtaken by the start", fault{start: func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
 		time.Sleep(5 * time.Millisecond) // so that a stop comes before it
 		return m.Start(ctx, req)
-	}).and(signal(func(ctx context.Context, m procmgr.Manager, id string, sig procmgr.Signal) error {
+	}}.and(fault{signal: func(ctx context.Context, m procmgr.Manager, id string, sig procmgr.Signal) error {
 		if _, err := m.Output(ctx, id, procmgr.OutputRequest{}); errors.Is(err, procmgr.ErrNotFound) {
 			return err // and does not spend the ID
 		}
 		return m.Signal(ctx, id, sig)
-	})), "stop/before the start; stop/of the host itself; stop/one chat's alone; stop/in a race"},
+	}}), "stop/before the start; stop/of the host itself; stop/one chat's alone; stop/in a race"},
 
 	// Lists and chats
 	{"lists by ID", page(func(page *procmgr.ListPage) {
@@ -338,24 +338,24 @@ var mutants = []mutant{
 		return cmp.Or(id[:min(len(id), 256)], "nobody")
 	}}, "chat/refused"},
 	{"does for chats what the host can", fault{of: func(h procmgr.Host, _ *sync.Map) fault {
-		return read(func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+		return fault{output: func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 			out, err := m.Output(ctx, id, req)
 			if errors.Is(err, procmgr.ErrNotFound) {
 				return h.Output(ctx, id, req)
 			}
 			return out, err
-		}).and(signal(func(ctx context.Context, m procmgr.Manager, id string, sig procmgr.Signal) error {
+		}}.and(fault{signal: func(ctx context.Context, m procmgr.Manager, id string, sig procmgr.Signal) error {
 			err := m.Signal(ctx, id, sig)
 			if errors.Is(err, procmgr.ErrNotFound) {
 				return h.Signal(ctx, id, sig)
 			}
 			return err
-		})).and(input(func(ctx context.Context, _ procmgr.Manager, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
+		}}).and(fault{input: func(ctx context.Context, _ procmgr.Manager, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
 			return h.Input(ctx, id, req)
-		}))
+		}})
 	}}, "isolation/of other chats; isolation/of the host; input/no stdin"},
 	{"tells of others in its errors", fault{of: func(h procmgr.Host, _ *sync.Map) fault {
-		return read(func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+		return fault{output: func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 			out, err := m.Output(ctx, id, req)
 			if errors.Is(err, procmgr.ErrNotFound) {
 				if _, known := h.Output(ctx, id, procmgr.OutputRequest{}); known == nil {
@@ -363,7 +363,7 @@ var mutants = []mutant{
 				}
 			}
 			return out, err
-		})
+		}}
 	}}, "isolation/of other chats; isolation/of the host"},
 	{"takes any of several", wrong(procmgr.ErrConflict, nil), "isolation/one ID in two chats"},
 
@@ -389,7 +389,7 @@ var mutants = []mutant{
 	// Input
 	{"takes other data for the same", wrong(procmgr.ErrConflict, nil), "input/once"},
 	{"takes everything that is invalid", wrong(procmgr.ErrInvalid, nil), "input/close; input/no stdin; start/refuses; until/refuses; signal/refuses; chat/refused"},
-	{"writes in pieces", input(func(ctx context.Context, m procmgr.Manager, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
+	{"writes in pieces", fault{input: func(ctx context.Context, m procmgr.Manager, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
 		written := 0
 		for data := range slices.Chunk(req.Data, 1000) {
 			piece := req
@@ -402,15 +402,15 @@ var mutants = []mutant{
 			time.Sleep(time.Millisecond) // the others have their turn, also on a busy machine
 		}
 		return m.Input(ctx, id, req)
-	}), "input/together"},
-	{"matches what stood there before the write", input(func(ctx context.Context, m procmgr.Manager, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
+	}}, "input/together"},
+	{"matches what stood there before the write", fault{input: func(ctx context.Context, m procmgr.Manager, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
 		out, err := m.Input(ctx, id, req)
 		if err == nil && req.Until != "" && !out.Matched {
 			whole, lost := m.Output(ctx, id, procmgr.OutputRequest{Until: req.Until, Wait: time.Nanosecond})
 			out.Matched, out.MatchedLine, out.MatchedAt, err = whole.Matched, whole.MatchedLine, whole.MatchedAt, lost
 		}
 		return out, err
-	}), "input/writes"},
+	}}, "input/writes"},
 	{"does not wait for quiet", typing(func(req *procmgr.InputRequest) { req.UntilQuiet = min(req.UntilQuiet, 1) }), "input/until quiet"},
 	{"takes every silent process for one that waits", output(func(out *procmgr.Output, _ procmgr.OutputRequest) {
 		if out.Process.State == procmgr.Running {
@@ -435,22 +435,22 @@ var slowMutants = []mutant{
 			req.Until = "no such line"
 		}
 	}), "basic/run, read, list and end"},
-	{"does not answer", read(func(ctx context.Context, _ procmgr.Manager, _ string, _ procmgr.OutputRequest) (procmgr.Output, error) {
+	{"does not answer", fault{output: func(ctx context.Context, _ procmgr.Manager, _ string, _ procmgr.OutputRequest) (procmgr.Output, error) {
 		<-ctx.Done()
 		return procmgr.Output{}, ctx.Err()
-	}), "basic/run, read, list and end"},
+	}}, "basic/run, read, list and end"},
 	{"says that all runs", process(func(p *procmgr.Process) { p.State = procmgr.Running }), "basic/run, read, list and end"},
-	{"starts nothing", start(func(context.Context, procmgr.Manager, procmgr.StartRequest) (procmgr.Output, error) {
+	{"starts nothing", fault{start: func(context.Context, procmgr.Manager, procmgr.StartRequest) (procmgr.Output, error) {
 		return procmgr.Output{}, procmgr.ErrRefused
-	}), "basic/run, read, list and end"},
+	}}, "basic/run, read, list and end"},
 	{"lists nothing", page(func(page *procmgr.ListPage) { *page = procmgr.ListPage{} }), "basic/run, read, list and end"},
 	{"does not wait", starting(func(req *procmgr.StartRequest) { req.Wait = 0 }).and(reading(func(req *procmgr.OutputRequest) { req.Wait = 0 })), "basic/run, read, list and end"},
-	{"ignores the context", start(func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
+	{"ignores the context", fault{start: func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
 		return m.Start(context.WithoutCancel(ctx), req)
-	}).and(read(func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+	}}.and(fault{output: func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 		return m.Output(context.WithoutCancel(ctx), id, req)
-	})), "start/context ends during the wait; wait/context ends"},
-	{"waits out a reader's time at the end", read(func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+	}}), "start/context ends during the wait; wait/context ends"},
+	{"waits out a reader's time at the end", fault{output: func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 		began := time.Now()
 		out, err := m.Output(ctx, id, req)
 		if out.Process.State == procmgr.Exited && out.Process.EndedBy == procmgr.CauseExit {
@@ -460,21 +460,21 @@ var slowMutants = []mutant{
 			}
 		}
 		return out, err
-	}), "wait/after the exit; wait/many at once; detached/wait for the rest"},
-	{"looks at what is kept", read(func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+	}}, "wait/after the exit; wait/many at once; detached/wait for the rest"},
+	{"looks at what is kept", fault{output: func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 		if req.Until != "" && req.From > 0 {
 			_, _ = m.Output(ctx, id, procmgr.OutputRequest{Wait: req.Wait})
 			req.Wait = 0
 		}
 		return m.Output(ctx, id, req)
-	}), "until/what is dropped meanwhile; until/what arrives later"},
-	{"waits for the output to reach From", read(func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+	}}, "until/what is dropped meanwhile; until/what arrives later"},
+	{"waits for the output to reach From", fault{output: func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 		out, err := m.Output(ctx, id, procmgr.OutputRequest{From: req.From})
 		if err == nil && req.From > out.Next && req.Until != "" {
 			req.Until = "no such line"
 		}
 		return m.Output(ctx, id, req)
-	}), "until/beyond the end"},
+	}}, "until/beyond the end"},
 	{"keeps one pattern for all", fault{of: func(_ procmgr.Host, pattern *sync.Map) fault {
 		return reading(func(req *procmgr.OutputRequest) {
 			if strings.HasPrefix(req.Until, "^line") {
@@ -485,24 +485,24 @@ var slowMutants = []mutant{
 	}}, "until/several at once"},
 	{"forgets the state that the caller knows", reading(func(req *procmgr.OutputRequest) { req.State = "" }), "wait/state"},
 	{"asks for ports and does not wait for one", reading(func(req *procmgr.OutputRequest) { req.UntilListening = 0 }), "ports/until listening"},
-	{"terminates where it is to kill", signal(func(ctx context.Context, m procmgr.Manager, id string, sig procmgr.Signal) error {
+	{"terminates where it is to kill", fault{signal: func(ctx context.Context, m procmgr.Manager, id string, sig procmgr.Signal) error {
 		if sig == procmgr.Kill {
 			sig = procmgr.Terminate
 		}
 		return m.Signal(ctx, id, sig)
-	}), "signal/kill reaches the whole tree; signal/by several at once; signal/ends a process"},
-	{"does not continue what is stopped", signal(func(ctx context.Context, m procmgr.Manager, id string, sig procmgr.Signal) error {
+	}}, "signal/kill reaches the whole tree; signal/by several at once; signal/ends a process"},
+	{"does not continue what is stopped", fault{signal: func(ctx context.Context, m procmgr.Manager, id string, sig procmgr.Signal) error {
 		if sig == procmgr.Kill {
 			return m.Signal(ctx, id, sig)
 		}
 		return toShell(ctx, m, id, syscall.SIGTERM)
-	}), "signal/ends a process"},
-	{"signals the shell alone", signal(func(ctx context.Context, m procmgr.Manager, id string, _ procmgr.Signal) error {
+	}}, "signal/ends a process"},
+	{"signals the shell alone", fault{signal: func(ctx context.Context, m procmgr.Manager, id string, _ procmgr.Signal) error {
 		return toShell(ctx, m, id, syscall.SIGKILL)
-	}), "signal/terminate and interrupt reach the whole tree; signal/kill reaches the whole tree; signal/what has left the session; detached/signals"},
-	{"signals the shell alone and says that all is gone", signal(func(ctx context.Context, m procmgr.Manager, id string, _ procmgr.Signal) error {
+	}}, "signal/terminate and interrupt reach the whole tree; signal/kill reaches the whole tree; signal/what has left the session; detached/signals"},
+	{"signals the shell alone and says that all is gone", fault{signal: func(ctx context.Context, m procmgr.Manager, id string, _ procmgr.Signal) error {
 		return toShell(ctx, m, id, syscall.SIGKILL)
-	}).and(process(func(p *procmgr.Process) {
+	}}.and(process(func(p *procmgr.Process) {
 		if p.State == procmgr.Detached {
 			p.State = procmgr.Exited
 		}
