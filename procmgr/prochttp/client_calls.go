@@ -26,9 +26,6 @@ func (m *manager) output(ctx context.Context, id string, req procmgr.OutputReque
 	if err := m.check(); err != nil {
 		return out, err
 	}
-	if !utf8.ValidString(id) {
-		return out, procmgr.ErrNotFound // no process has such an ID
-	}
 	body := outputBody{processID: processID{id}, outputFields: outputFields(req)}
 	if !utf8.ValidString(req.Against) {
 		body.Against = ""
@@ -85,10 +82,7 @@ func (m *manager) Input(ctx context.Context, id string, req procmgr.InputRequest
 	if err := m.check(); err != nil {
 		return out, err
 	}
-	switch {
-	case !utf8.ValidString(id):
-		return out, procmgr.ErrNotFound // no process has such an ID
-	case len(req.Data) > check.MaxInput:
+	if len(req.Data) > check.MaxInput {
 		return out, xerrors.Errorf("the data has %d bytes, at most %d are allowed at a time: %w", len(req.Data), check.MaxInput, procmgr.ErrInvalid)
 	}
 	body := inputBody{processID{id}, inputFields(req)}
