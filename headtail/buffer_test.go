@@ -24,6 +24,7 @@ func write(t testing.TB, b *headtail.Buffer, parts ...string) {
 	}
 }
 
+// TestBufferOfRandomWrites compares other sizes with an oracle.
 func TestBufferSizes(t *testing.T) {
 	tests := []struct {
 		name       string
@@ -31,17 +32,8 @@ func TestBufferSizes(t *testing.T) {
 		writes     []string
 		want       headtail.Snapshot
 	}{
-		{"nothing written", 4, 4, nil, headtail.Snapshot{}},
-		{"empty write", 4, 4, []string{""}, headtail.Snapshot{}},
-		{"within the head", 4, 4, []string{"abc"}, headtail.Snapshot{Head: []byte("abc"), Total: 3}},
-		{"head and tail full", 4, 4, []string{"abcdefgh"}, headtail.Snapshot{Head: []byte("abcdefgh"), Total: 8}},
-		{"one too many", 4, 4, []string{"abcdefghi"}, headtail.Snapshot{Head: []byte("abcd"), Gap: 1, Tail: []byte("fghi"), Total: 9}},
-		{"byte by byte", 2, 3, strings.Split("abcdefghi", ""), headtail.Snapshot{Head: []byte("ab"), Gap: 4, Tail: []byte("ghi"), Total: 9}},
 		{"wrapping writes", 2, 5, []string{"abc", "defg", "hijk", "lm"}, headtail.Snapshot{Head: []byte("ab"), Gap: 6, Tail: []byte("ijklm"), Total: 13}},
 		{"small, huge, small", 2, 3, []string{"a", strings.Repeat("-", 100) + "xyz", "12"}, headtail.Snapshot{Head: []byte("a-"), Gap: 101, Tail: []byte("z12"), Total: 106}},
-		{"no head", 0, 3, []string{"abcdef"}, headtail.Snapshot{Gap: 3, Tail: []byte("def"), Total: 6}},
-		{"no tail", 3, 0, []string{"abcdef"}, headtail.Snapshot{Head: []byte("abc"), Gap: 3, Total: 6}},
-		{"neither", 0, 0, []string{"abcdef"}, headtail.Snapshot{Gap: 6, Total: 6}},
 		{"negative is 0", -1, math.MinInt, []string{"abc", "def"}, headtail.Snapshot{Gap: 6, Total: 6}},
 		{"unbounded", math.MaxInt, math.MaxInt, []string{"abc", "def"}, headtail.Snapshot{Head: []byte("abcdef"), Total: 6}},
 		{"unbounded tail", 0, math.MaxInt, []string{"abc", "def"}, headtail.Snapshot{Head: []byte("abcdef"), Total: 6}},
