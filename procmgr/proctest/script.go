@@ -31,7 +31,7 @@ import (
 // operating system. A command is running or exited, and never detached. Every signal ends
 // it, and no MaxLifetime does. Every directory can be used, and a pipe always has a
 // reader. Where a Host may be unable to tell or do something, it is: it has no terminals,
-// ports, members, changes, highlights and questions, and masks nothing.
+// ports, changes, highlights and questions, and masks nothing.
 type Script struct {
 	scriptView // the view of the host itself
 

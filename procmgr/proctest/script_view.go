@@ -116,7 +116,7 @@ func (v scriptView) Output(ctx context.Context, id string, req procmgr.OutputReq
 		return procmgr.Output{}, err
 	}
 	if req.Ports || req.UntilListening != 0 {
-		return procmgr.Output{}, xerrors.Errorf("a script has no ports and no members: %w", errors.ErrUnsupported)
+		return procmgr.Output{}, xerrors.Errorf("a script has no ports: %w", errors.ErrUnsupported)
 	}
 	v.s.mu.Lock()
 	defer v.s.mu.Unlock()
