@@ -21,8 +21,8 @@ type OutputRequest struct {
 	// Until is an RE2 pattern: return as soon as output from From on matches
 	// it. It is matched line by line, the unfinished last line included,
 	// each line's first 4 KiB. A pattern of over 256 bytes, one that compiles
-	// to over 1,000 instructions, and one that wants a newline, which no line
-	// has, is [ErrInvalid]. "." is any new output.
+	// to over 1,000 instructions, and one that wants a newline or text behind a $,
+	// which no line has, is [ErrInvalid]. "." is any new output.
 	Until string
 	// Ports asks for Output.Listening: the ports on which the process listens.
 	// That costs a look at every process of the machine. If the manager cannot

@@ -25,7 +25,8 @@ type expression struct {
 
 // compilePattern compiles a pattern that is matched against single lines. It
 // refuses a pattern that is too long or too large. It also refuses a pattern that
-// wants a newline: a wait for it would always last until its time is up.
+// wants a newline, or a character behind a $: a wait for it would always last until its
+// time is up.
 func compilePattern(pattern string) (expression, error) {
 	if len(pattern) > maxPattern {
 		return expression{}, xerrors.Errorf("the pattern has %d bytes, at most %d are allowed; look for a shorter text: %w", len(pattern), maxPattern, sentinel.ErrInvalid)
@@ -46,24 +47,55 @@ func compilePattern(pattern string) (expression, error) {
 	case len(prog.Inst) > maxInstructions:
 		return expression{}, xerrors.Errorf("the pattern %q compiles to %d instructions, at most %d are allowed; use smaller repetitions: %w",
 			pattern, len(prog.Inst), maxInstructions, sentinel.ErrInvalid)
-	case wantsNewline(parsed):
-		return expression{}, xerrors.Errorf("the pattern %q can never match: output is searched line by line, and it wants a newline; look for the text of one line: %w",
+	case wantsMore(parsed):
+		return expression{}, xerrors.Errorf(`the pattern %q can never match: output is searched line by line, and it wants a newline, or text behind a $; look for the text of one line, and write \$ for the character itself: %w`,
 			pattern, sentinel.ErrInvalid)
 	}
 	return expression{re: re, literals: newLiterals(parsed)}, nil
 }
 
-// wantsNewline reports whether each match of a simplified expression has a newline.
-func wantsNewline(re *syntax.Regexp) bool {
+// wantsMore reports whether each match of a simplified expression has more than a line:
+// a newline, or a character behind a $.
+func wantsMore(re *syntax.Regexp) bool {
 	switch re.Op {
 	case syntax.OpLiteral:
 		return slices.Contains(re.Rune, '\n')
 	case syntax.OpCharClass:
 		return slices.Equal(re.Rune, []rune{'\n', '\n'})
-	case syntax.OpCapture, syntax.OpPlus, syntax.OpConcat:
-		return slices.ContainsFunc(re.Sub, wantsNewline)
+	case syntax.OpConcat:
+		ended := false
+		for _, sub := range re.Sub {
+			if wantsMore(sub) || ended && isCharacter(sub) {
+				return true
+			}
+			ended = ended || ends(sub)
+		}
+	case syntax.OpCapture, syntax.OpPlus:
+		return wantsMore(re.Sub[0])
 	case syntax.OpAlternate:
-		return !slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return !wantsNewline(sub) })
+		return !slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return !wantsMore(sub) })
+	}
+	return false
+}
+
+// ends reports whether each match of an expression ends with a $.
+func ends(re *syntax.Regexp) bool {
+	switch re.Op {
+	case syntax.OpEndText, syntax.OpEndLine:
+		return true
+	case syntax.OpCapture, syntax.OpConcat:
+		return len(re.Sub) > 0 && ends(re.Sub[len(re.Sub)-1])
+	}
+	return false
+}
+
+// isCharacter reports whether each match of an expression begins with a character.
+func isCharacter(re *syntax.Regexp) bool {
+	switch re.Op {
+	case syntax.OpCapture, syntax.OpPlus, syntax.OpConcat:
+		return len(re.Sub) > 0 && isCharacter(re.Sub[0])
+	case syntax.OpLiteral, syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		return true
 	}
 	return false
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
-// A pattern that wants a newline is refused, with words that help, and none of which a
-// line may match. checkUntil holds the latter for random patterns.
+// A pattern that wants a newline, or text behind a $, is refused, with words that help,
+// and none of which a line may match. checkUntil holds the latter for random patterns.
 func TestPatterns(t *testing.T) {
 	for _, tt := range []struct{ name, pattern, advice string }{
 		{"text", "listening on 80", ""},
@@ -21,15 +21,19 @@ func TestPatterns(t *testing.T) {
 		{"spaces of any kind", `alpha\s+beta`, ""},
 		{"an end of either kind", `done(\n|$)`, ""},
 		{"a newline that may be missing", `done\n?`, ""},
+		{"a group behind the end", `done$(\s*)`, ""},
 		{"one alternative of two", `done\n|ready`, ""},
 		{"a backslash and an n", `a\\nb`, ""},
 
-		{"two lines", `alpha\nbeta`, "output is searched line by line, and it wants a newline"},
+		{"two lines", `alpha\nbeta`, "output is searched line by line, and it wants a newline, or text behind a $"},
 		{"two lines, written as they are", "alpha\nbeta", "line by line"},
 		{"newlines alone", `\n+`, "line by line"},
 		{"a class of newlines", `a[\n]b`, "line by line"},
 		{"two lines by their anchors", `(?m)a$\n^b`, "line by line"},
 		{"all alternatives", `a\n|(b\n|c\nd)`, "line by line"},
+		{"text in a group behind the end", `done$(!)`, `or text behind a $`},
+		{"a group with the end", `(done$)\.`, `or text behind a $`},
+		{"a price", `costs $5`, `write \$ for the character itself`},
 		{"so many", `(a\n){2,3}`, "line by line"},
 
 		{"ahead", `foo(?=bar)`, "RE2 has no look-around"},
