@@ -6,7 +6,6 @@ go 1.26.6
 require (
 	github.com/stretchr/testify v1.12.1
 	github.com/toolproc/toolproc v0.1.0
-	github.com/toolproc/toolproc/contrib/shellfacts v0.1.0
 	golang.org/x/net v0.62.0
 	golang.org/x/sys v0.50.0
 	golang.org/x/xerrors v0.0.0-20240903120638-7835f813f4da

@@ -1,11 +1,9 @@
 package sandbox_test
 
 import (
-	"context"
 	"encoding/json"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,7 +11,6 @@ import (
 
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/contrib/sandbox"
-	"github.com/toolproc/toolproc/contrib/shellfacts/policy"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 	"github.com/toolproc/toolproc/procmgr/proctest"
@@ -143,29 +140,4 @@ func BenchmarkAccidents(b *testing.B) {
 	boxed := newLocal(b, newBox(b, sandbox.Policy{Write: []string{b.TempDir()}, Network: sandbox.NoNetwork}))
 	plain := newLocal(b, nil)
 	compare(b, func() { run(b, boxed, "true") }, func() { run(b, plain, "true") })
-}
-
-// A command that a box has stopped runs outside of it if a person says so.
-func TestAskedAboutWhatWasStopped(t *testing.T) {
-	outside := filepath.Join(t.TempDir(), "file")
-	rules := newBox(t, sandbox.Policy{})
-	box := newLocal(t, rules)
-	free, err := proclocal.New(nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, free.Close()) })
-	var asked []string
-	boxed := policy.NewBoxed(box.Chat("a"), free.Chat("a"), func(_ context.Context, question string, _ bool) (policy.Answer, error) {
-		asked = append(asked, question)
-		return policy.Once, nil
-	}, sandbox.Advise(rules.Rules()))
-	set, err := toolset.New(toolset.Static(boxed), &toolset.Options{Approve: boxed.Approve, Advise: boxed.Advise})
-	require.NoError(t, err)
-	arguments, err := json.Marshal(map[string]string{"command": "echo x >" + outside})
-	require.NoError(t, err)
-	require.False(t, set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: arguments}).Report.Success)
-	require.NoFileExists(t, outside)
-	require.Empty(t, asked)
-	require.True(t, set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: arguments}).Report.Success)
-	require.FileExists(t, outside)
-	require.Len(t, asked, 1)
 }

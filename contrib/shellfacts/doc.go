@@ -4,7 +4,7 @@
 // Facts say what is known; only a sandbox says what is possible. A program that
 // runs because a file says so, such as a Makefile or the configuration of a
 // repository, is in no text. A policy over Facts saves a person from questions, and
-// keeps no command from doing harm. Package policy has such policies.
+// keeps no command from doing harm. Package policy has such a policy.
 //
 // [Parse] reads a short list of syntax, which all shells understand alike:
 //

@@ -1,4 +1,4 @@
-// A module of its own: what a command does by its text, and policies over that.
+// A module of its own: what a command does by its text, and a policy over that.
 module github.com/toolproc/toolproc/contrib/shellfacts
 
 go 1.26.6

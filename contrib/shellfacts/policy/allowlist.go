@@ -1,11 +1,8 @@
-// Package policy has two policies for toolset.Options.Approve.
+// Package policy has a policy for toolset.Options.Approve.
 //
 // An [AllowList] asks a person about everything that is not in the list. It saves a person
 // from questions and from mistakes. It keeps no command from doing harm, since a program
 // may do more than the text of a command tells.
-//
-// A [Boxed] lets every command run in a sandbox, and asks a person about one that the
-// sandbox has stopped.
 package policy
 
 import (
