@@ -285,12 +285,6 @@ var arrows = []arrow{
 		why:     "what a scripted model says is the same for each loop",
 	},
 	{
-		dir:     "examples/internal/calls",
-		module:  []string{"chattool/toolset"},
-		outside: []string{xerrors},
-		why:     "a program that stands for an agent carries out calls in one way, wherever its commands run",
-	},
-	{
 		dir:     "examples/internal/exampletest",
 		module:  []string{"envpolicy", "examples/internal/dialogue"},
 		outside: []string{testify},
@@ -300,7 +294,7 @@ var arrows = []arrow{
 		dir:     "internal/service",
 		module:  []string{"procmgr", "procmgr/proclocal", "procmgr/prochttp"},
 		outside: []string{xerrors},
-		why:     "toolprocd listens and ends alike on a port, a socket and stdin, and a client reads the token as it does",
+		why:     "toolprocd listens and ends alike on a port, a socket and stdin",
 	},
 	{
 		dir: "internal/readme",
@@ -315,8 +309,8 @@ var arrows = []arrow{
 		module: []string{
 			"headtail", "headtail/plaintext", "envpolicy",
 			"procmgr", "procmgr/prochttp", "procmgr/prockeep", "procmgr/proclocal", "procmgr/procroute", "procmgr/proctest",
-			"chattool", "chattool/toolset", "internal/service",
-			"examples/internal/calls", "examples/internal/dialogue", "examples/internal/interrupt", "examples/internal/story",
+			"chattool", "chattool/toolset",
+			"examples/internal/dialogue", "examples/internal/interrupt", "examples/internal/story",
 		},
 		outside: []string{fantasy, xerrors},
 		tests:   []string{"internal/testenv", "examples/internal/exampletest"},

@@ -176,8 +176,6 @@ var installed = map[string]struct {
 }{
 	"examples/quickstart": {says: "each once; none of them is running."},
 	"examples/customloop": {says: "the server greets, the report is good"},
-	"examples/keys":       {args: []string{"-hosts"}, code: 1, says: "flag needs an argument: -hosts"},
-	"examples/anywhere":   {in: `{"name":"execute","arguments":{"command":"echo it runs here"}}` + "\n", says: "it runs here"},
 	"cmd/toolprocd":       {args: []string{"serve"}, code: 1, says: "set one of -listen and -unix"},
 	"examples/agent":      {heavy: true, args: []string{"-provider", "openai"}, code: 1, says: "-model is missing"},
 	// Nothing listens there: see TestInstall.

@@ -47,7 +47,7 @@ var checks = []struct {
 	{"docs/output.md", "=== RUN", longOutput},
 	{"docs/output.md", "of these, by line", highlights},
 	{"docs/protocol.md", "HTTP/1.1", exchange},
-	{"docs/remote.md", "examples/keys -dir", serving},
+	{"docs/remote.md", "generate_cert.go", serving},
 	{"docs/remote.md", "upstream toolproc", nginx},
 	{"docs/remote.md", "$ toolprocd ps", person},
 	{"docs/view.md", "curl", func(t *testing.T, _ block) { elsewhere(t, "contrib/procview/view_test.go", "view.md") }},
@@ -243,15 +243,15 @@ func start(t *testing.T, dir, command, until string) (printed string, stop func(
 	}
 }
 
-// makeKeys runs the page's command for keys, in a directory that it returns. The
+// makeKeys runs the page's commands for keys, in a directory that it returns. The
 // certificate is for this machine too.
 func makeKeys(t *testing.T) (dir string) {
 	t.Helper()
-	command := regexp.MustCompile(`(?m)^\$ (go run \./examples/keys -dir )(keys) (.*)$`).FindStringSubmatch(read(t, "docs/remote.md"))
-	require.NotNil(t, command)
+	typed := regexp.MustCompile(`(?m)^\$ (mkdir keys)\n\$ (.*)build\.example(.*)\n\$ (.*)$`).FindStringSubmatch(read(t, "docs/remote.md"))
+	require.NotNil(t, typed)
 	dir = t.TempDir()
-	shell(t, ".", command[1]+"'"+dir+"/keys' "+command[3]+",127.0.0.1")
-	for _, name := range []string{"token", "cert.pem", "key.pem"} {
+	shell(t, ".", "cd '"+dir+"' && "+typed[1]+" && "+typed[2]+"build.example,127.0.0.1"+typed[3]+" && "+typed[4])
+	for _, name := range []string{"token", "key.pem"} {
 		info, err := os.Stat(dir + "/keys/" + name)
 		require.NoError(t, err)
 		require.Equal(t, os.FileMode(0o600), info.Mode())
@@ -263,7 +263,7 @@ func makeKeys(t *testing.T) (dir string) {
 func serving(t *testing.T, b block) {
 	dir, address := makeKeys(t), freeAddress(t)
 	shell(t, ".", "go build -o '"+scratch+"' ./cmd/toolprocd")
-	command := strings.NewReplacer("go run ./cmd/toolprocd", "'"+scratch+"/toolprocd'", ":8443", address).Replace(commands(t, b)[1])
+	command := strings.NewReplacer("go run ./cmd/toolprocd", "'"+scratch+"/toolprocd'", ":8443", address).Replace(commands(t, b)[3])
 	_, stop := start(t, dir, command, address)
 	awaitListener(t, address)
 	t.Chdir(dir)
