@@ -19,8 +19,8 @@ const (
 	maxQuoted = 500      // bytes of an error that are shown
 )
 
-// An endpoint is a model behind chat completions. examples/customloop shows how to
-// ask again if an endpoint is overloaded; here the user does that.
+// An endpoint is a model behind chat completions. If it is overloaded, the user asks
+// again.
 type endpoint struct {
 	url, key, name string // the URL is without /chat/completions
 }

@@ -175,7 +175,6 @@ var installed = map[string]struct {
 	heavy bool
 }{
 	"examples/quickstart": {says: "each once; none of them is running."},
-	"examples/customloop": {says: "the server greets, the report is good"},
 	"cmd/toolprocd":       {args: []string{"serve"}, code: 1, says: "set one of -listen and -unix"},
 	"examples/agent":      {heavy: true, args: []string{"-provider", "openai"}, code: 1, says: "-model is missing"},
 	// Nothing listens there: see TestInstall.
