@@ -22,7 +22,6 @@ import (
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/examples/internal/dialogue"
 	"github.com/toolproc/toolproc/examples/internal/interrupt"
-	"github.com/toolproc/toolproc/examples/internal/story"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
@@ -33,7 +32,7 @@ func main() { os.Exit(quickstart()) }
 func quickstart() int {
 	ctx, stop := interrupt.Context(os.Interrupt) // Ctrl-C ends ctx and not the program, so that what runs is ended
 	defer stop()
-	if err := run(ctx, os.Stdout, story.Greeter); err != nil {
+	if err := run(ctx, os.Stdout, Greeter); err != nil {
 		fmt.Fprintln(os.Stderr, "\nquickstart:", err)
 		return 1
 	}
@@ -42,13 +41,13 @@ func quickstart() int {
 
 // run plays the whole conversation. When it returns, nothing runs and no file
 // is left, even if it fails.
-func run(ctx context.Context, out io.Writer, script story.Script) (err error) {
+func run(ctx context.Context, out io.Writer, script Script) (err error) {
 	dir, err := os.MkdirTemp("", "quickstart-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if err := story.WriteProject(dir); err != nil {
+	if err := WriteProject(dir); err != nil {
 		return err
 	}
 	manager, err := proclocal.New(&proclocal.Options{WorkDir: dir})
@@ -66,10 +65,10 @@ func run(ctx context.Context, out io.Writer, script story.Script) (err error) {
 	ctx, gone := context.WithCancel(ctx) // ends if the transcript has no reader
 	defer gone()
 	show := &dialogue.Transcript{Out: out, Column: 8, Gone: gone, Stable: true}
-	show.Say("user", story.Task)
+	show.Say("user", Task)
 	runs := 0
 	_, err = agent.Stream(ctx, fantasy.AgentStreamCall{
-		Prompt: story.Task,
+		Prompt: Task,
 		OnTextDelta: func(_, text string) error {
 			show.Space()
 			show.Say("model", text)

@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/examples/internal/exampletest"
-	"github.com/toolproc/toolproc/examples/internal/story"
 )
 
 // TestMain lets the test binary play quickstart itself.
@@ -28,7 +27,7 @@ func TestMain(m *testing.M) {
 func TestTranscript(t *testing.T) {
 	tmp := exampletest.Scratch(t)
 	var out bytes.Buffer
-	require.NoError(t, run(t.Context(), &out, story.Greeter), "so far: %s", &out)
+	require.NoError(t, run(t.Context(), &out, Greeter), "so far: %s", &out)
 	exampletest.RequireNothingLeft(t, tmp)
 	exampletest.RequireTranscript(t, out.String())
 }
@@ -71,13 +70,13 @@ func TestUnexpected(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		ctx    context.Context
-		script story.Script
+		script Script
 		want   string
 	}{
-		{"a result", t.Context(), story.Script{{Calls: []story.Call{story.Execute("exit 1", `"exit_code":0`)}}}, `should match "\"exit_code\":0"`},
-		{"a process", t.Context(), story.Script{{Calls: []story.Call{story.Execute("exec sleep 1000 &", "")}}, {Says: "Done."}}, "is left in state running"},
+		{"a result", t.Context(), Script{{Calls: []Call{Execute("exit 1", `"exit_code":0`)}}}, `should match "\"exit_code\":0"`},
+		{"a process", t.Context(), Script{{Calls: []Call{Execute("exec sleep 1000 &", "")}}, {Says: "Done."}}, "is left in state running"},
 		{"no script", t.Context(), nil, "the script is over"},
-		{"the end", ended, story.Greeter, "stopped before the end"},
+		{"the end", ended, Greeter, "stopped before the end"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tmp := exampletest.Scratch(t)

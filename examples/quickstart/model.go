@@ -5,15 +5,13 @@ import (
 	"fmt"
 
 	"charm.land/fantasy"
-
-	"github.com/toolproc/toolproc/examples/internal/story"
 )
 
 // A model plays a language model from a script. It keeps nothing between two
 // calls: like a real model, it knows only the prompt.
 type model struct {
 	fantasy.LanguageModel // nil: an agent that streams calls no other method
-	script                story.Script
+	script                Script
 }
 
 // Stream returns the answer to a prompt.

@@ -280,11 +280,6 @@ var arrows = []arrow{
 		why: "the examples end at a signal alike, whatever they run",
 	},
 	{
-		dir:     "examples/internal/story",
-		outside: []string{xerrors},
-		why:     "what a scripted model says is the same for each loop",
-	},
-	{
 		dir:     "examples/internal/exampletest",
 		module:  []string{"envpolicy", "examples/internal/dialogue"},
 		outside: []string{testify},
@@ -310,7 +305,7 @@ var arrows = []arrow{
 			"headtail", "headtail/plaintext", "envpolicy",
 			"procmgr", "procmgr/prochttp", "procmgr/prockeep", "procmgr/proclocal", "procmgr/procroute", "procmgr/proctest",
 			"chattool", "chattool/toolset",
-			"examples/internal/dialogue", "examples/internal/interrupt", "examples/internal/story",
+			"examples/internal/dialogue", "examples/internal/interrupt",
 		},
 		outside: []string{fantasy, xerrors},
 		tests:   []string{"internal/testenv", "examples/internal/exampletest"},

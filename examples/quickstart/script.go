@@ -1,6 +1,4 @@
-// Package story has what a scripted model says and calls in the examples, and what
-// the results have to be.
-package story
+package main
 
 import (
 	"encoding/json"
