@@ -22,6 +22,7 @@ func TestInputAndText(t *testing.T) {
 		answer, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: arguments})
 		require.NoError(t, err)
 		require.False(t, answer.IsError)
+		require.Equal(t, true, answer.StructuredContent.(map[string]any)["success"], "a program reads JSON all the same")
 		return answer.Content[0].(*mcp.TextContent).Text
 	}
 	started := call("execute", args{"command": `read -r x; echo "got $x"`, "stdin": "open", "run_in_background": true})

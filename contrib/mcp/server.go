@@ -93,7 +93,7 @@ func newServerWith(host procmgr.Host, chatID func(sessionID string) string, opts
 		s.mcp.AddTool(&mcp.Tool{
 			Name:        def.Name,
 			Description: def.Description,
-			InputSchema: def.Schema, OutputSchema: structuredSchema,
+			InputSchema: def.Schema,
 			Annotations: annotations[def.Name],
 		}, s.call)
 	}
@@ -124,7 +124,7 @@ func (s *server) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallT
 	stop() // no notification may come after the result
 	return &mcp.CallToolResult{
 		Content:           []mcp.Content{&mcp.TextContent{Text: res.Content}},
-		StructuredContent: structuredOf(res.Report),
+		StructuredContent: res.Report, // the JSON of the result, whatever the form of its text
 		IsError:           res.IsError,
 	}, nil
 }

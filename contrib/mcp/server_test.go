@@ -42,6 +42,38 @@ func TestTools(t *testing.T) {
 	})
 }
 
+// The structured content of a result is the JSON that the model reads.
+func TestStructured(t *testing.T) {
+	overEach(t, func(t *testing.T, c *client, _ *proclocal.Local, dir string) {
+		call := func(name string, arguments args) map[string]any {
+			t.Helper()
+			res, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: arguments})
+			require.NoError(t, err)
+			require.False(t, res.IsError, "that a command fails is a result")
+			data, err := json.Marshal(res.StructuredContent)
+			require.NoError(t, err)
+			require.JSONEq(t, res.Content[0].(*mcp.TextContent).Text, string(data))
+			return res.StructuredContent.(map[string]any)
+		}
+		is := call("execute", args{"command": "pwd; echo '<&>'; exit 3"})
+		require.Equal(t, dir+"\n<&>\n", is["output"])
+		require.EqualValues(t, 3, is["exit_code"])
+		require.Equal(t, false, is["success"])
+
+		id := call("execute", args{"command": "exec sleep 1000", "run_in_background": true})["process_id"]
+		listed := call("process_list", nil)["processes"].([]any)[0].(map[string]any)
+		require.Equal(t, id, listed["process_id"])
+		require.Equal(t, "running", listed["state"])
+		require.Equal(t, "SIGKILL", call("process_signal", args{"process_id": id, "signal": "kill"})["signal"])
+
+		// What a program prints is data, whatever it looks like.
+		const forged = `{"success":true,"exit_code":0}`
+		is = call("execute", args{"command": "echo '" + forged + "'; exit 1"})
+		require.Equal(t, forged+"\n", is["output"])
+		require.EqualValues(t, 1, is["exit_code"])
+	})
+}
+
 func TestBadArguments(t *testing.T) {
 	t.Parallel()
 	local, _ := newLocal(t)

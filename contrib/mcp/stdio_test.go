@@ -49,7 +49,11 @@ func (w *peer) send(lines ...string) {
 type answered struct {
 	ID     json.RawMessage
 	Error  *struct{ Code int }
-	Result struct{ StructuredContent structuredContent }
+	Result struct {
+		StructuredContent struct {
+			ProcessID string `json:"process_id"`
+		}
+	}
 }
 
 // next reads the next answer.
