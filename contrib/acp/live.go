@@ -135,19 +135,8 @@ func (c *card) finish(ctx context.Context, res toolset.Result) {
 	if c.stop == nil && words == "" {
 		words = res.Content
 	}
-	update := acp.SessionToolCallUpdate{ToolCallId: c.id, Status: &status, Content: c.content(words), RawOutput: factsOf(r)}
+	update := acp.SessionToolCallUpdate{ToolCallId: c.id, Status: &status, Content: c.content(words), RawOutput: r}
 	c.s.update(ctx, acp.SessionUpdate{ToolCallUpdate: &update})
-}
-
-// factsOf returns what a program may want to know of a result.
-func factsOf(r toolset.Report) map[string]any {
-	all := map[string]any{"success": r.Success, "denied": r.Denied, "state": r.State, "exit_code": r.ExitCode, "duration": r.Duration.String()}
-	for name, value := range map[string]string{"signal": r.Signal, "error": r.Error, "process_id": r.ProcessID} {
-		if value != "" {
-			all[name] = value
-		}
-	}
-	return all
 }
 
 // tail returns the newest bytes of a text.
