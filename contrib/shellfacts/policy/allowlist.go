@@ -67,34 +67,7 @@ func NewAllowList(programs []string, ask Asker) *AllowList {
 // command that the list does not allow.
 func (l *AllowList) Approve(ctx context.Context, q toolset.Question) (toolset.Verdict, error) {
 	facts := factsOf(q)
-	return l.decide(ctx, l.parts(q, facts), func(parts []part) string { return question(q, facts, parts) })
-}
-
-// ApproveFiles is for the Options.Approve of contrib/filetool: it asks once about a call
-// of a tool, with the files that the call writes. A call that only reads is allowed.
-func (l *AllowList) ApproveFiles(ctx context.Context, tool string, writes []string) (toolset.Verdict, error) {
-	var parts []part
-	for _, name := range writes {
-		parts = append(parts, part{"Change the file " + visible(name), keyOf("write", "", []string{name})})
-	}
-	return l.decide(ctx, parts, func(parts []part) string {
-		return question(toolset.Question{Call: toolset.Call{Name: tool}}, shellfacts.Facts{}, parts)
-	})
-}
-
-// factsOf returns what is known of what a call does.
-func factsOf(q toolset.Question) shellfacts.Facts {
-	switch {
-	case q.ProcessID == "":
-		return shellfacts.Parse(q.Command, q.Shell)
-	case q.Command == "" && len(q.Keys) == 0 && !q.Secret:
-		return shellfacts.Facts{Why: []string{"the signal is sent to all that process " + q.ProcessID + " has started"}}
-	}
-	return shellfacts.Facts{Why: []string{"process " + q.ProcessID + " reads the text, and may do anything"}}
-}
-
-// decide asks about the parts that no earlier answer allows.
-func (l *AllowList) decide(ctx context.Context, parts []part, ask func([]part) string) (toolset.Verdict, error) {
+	parts := l.parts(q, facts)
 	if len(parts) == 0 {
 		return toolset.Verdict{}, nil
 	}
@@ -109,7 +82,7 @@ func (l *AllowList) decide(ctx context.Context, parts []part, ask func([]part) s
 		return toolset.Verdict{}, nil
 	}
 	always := !slices.ContainsFunc(parts, func(p part) bool { return p.key == "" })
-	answer, err := l.ask(ctx, ask(parts), always)
+	answer, err := l.ask(ctx, question(q, facts, parts), always)
 	switch {
 	case err != nil:
 		return toolset.Verdict{}, err
@@ -121,6 +94,17 @@ func (l *AllowList) decide(ctx context.Context, parts []part, ask func([]part) s
 		return toolset.Verdict{Deny: true, Reason: "the user said no"}, nil
 	}
 	return toolset.Verdict{}, nil
+}
+
+// factsOf returns what is known of what a call does.
+func factsOf(q toolset.Question) shellfacts.Facts {
+	switch {
+	case q.ProcessID == "":
+		return shellfacts.Parse(q.Command, q.Shell)
+	case q.Command == "" && len(q.Keys) == 0 && !q.Secret:
+		return shellfacts.Facts{Why: []string{"the signal is sent to all that process " + q.ProcessID + " has started"}}
+	}
+	return shellfacts.Facts{Why: []string{"process " + q.ProcessID + " reads the text, and may do anything"}}
 }
 
 // parts returns the parts of a question that the list does not allow.

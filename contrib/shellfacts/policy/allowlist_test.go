@@ -223,31 +223,3 @@ func TestOneAtATime(t *testing.T) {
 	close(release)
 	done.Wait()
 }
-
-// A tool that only reads files is not asked about. One that writes them is, and always is
-// for the same file.
-func TestApproveFiles(t *testing.T) {
-	var asked []string
-	list := policy.NewAllowList(nil, func(_ context.Context, question string, always bool) (policy.Answer, error) {
-		require.True(t, always)
-		asked = append(asked, question)
-		if strings.Contains(question, "kept") {
-			return policy.Always, nil
-		}
-		return policy.No, nil
-	})
-	approve := func(writes ...string) bool {
-		t.Helper()
-		verdict, err := list.ApproveFiles(t.Context(), "edit_files", writes)
-		require.NoError(t, err)
-		return !verdict.Deny
-	}
-	require.True(t, approve())
-	require.Empty(t, asked)
-	for range 2 {
-		require.True(t, approve("kept"))
-		require.False(t, approve("other"))
-	}
-	require.Len(t, asked, 3)
-	require.Equal(t, "edit_files?\n  - Change the file \"kept\"", asked[0])
-}

@@ -26,8 +26,6 @@ func question(q toolset.Question, facts shellfacts.Facts, parts []part) string {
 	var b strings.Builder
 	lines := strings.Split(q.Command, "\n")
 	switch {
-	case q.Command == "" && q.ProcessID == "":
-		b.WriteString(q.Call.Name + "?")
 	case q.ProcessID != "":
 		fmt.Fprintf(&b, "%s, with %s", q.Call.Name, visible(string(q.Call.Arguments)))
 	case len(lines) == 1:
