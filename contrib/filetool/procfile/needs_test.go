@@ -2,7 +2,6 @@ package procfile_test
 
 import (
 	"os"
-	"os/exec"
 	"testing"
 )
 
@@ -22,16 +21,6 @@ func lacks(t testing.TB, format string, args ...any) {
 		t.Fatalf(format, args...)
 	}
 	t.Skipf(format, args...)
-}
-
-// programs skips a test unless all of some programs are on PATH.
-func programs(t testing.TB, names ...string) {
-	t.Helper()
-	for _, name := range names {
-		if _, err := exec.LookPath(name); err != nil {
-			lacks(t, "%v", err)
-		}
-	}
 }
 
 // root skips a test unless it runs as root.

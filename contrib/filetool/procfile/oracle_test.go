@@ -1,11 +1,9 @@
 package procfile_test
 
 import (
-	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -397,25 +395,4 @@ func checkOracle(t *testing.T, seed uint64, count, mostWrong int) {
 	require.LessOrEqual(t, sum.wrong, mostWrong)
 	require.Zero(t, sum.silent, "each wrong one has a note")
 	require.Greater(t, sum.right, count*3/5, "most are not refused")
-}
-
-// The oracle's Python is Python.
-func TestOraclePython(t *testing.T) {
-	t.Parallel()
-	programs(t, "python3")
-	var files bytes.Buffer
-	for i := range 200 {
-		random := rand.New(rand.NewPCG(3, uint64(i)))
-		w := &writer{Rand: random, language: languages[i%2]}
-		e := w.edit()
-		files.WriteString(text(e.before, e.old, e.after) + "\x00" + text(e.before, e.new, e.after) + "\x00")
-	}
-	cmd := exec.CommandContext(t.Context(), "python3", "-c", `
-import sys, ast
-for text in sys.stdin.read().split("\0"):
-    ast.parse(text)
-`)
-	cmd.Stdin = &files
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", out)
 }
