@@ -31,19 +31,6 @@ func ways(b *testing.B) []way {
 	return []way{{"here", local}, {"TCP", tcp}, {"NATS", newClient(b, connect(b, url), "build")}}
 }
 
-// BenchmarkStart has a start and its wait.
-func BenchmarkStart(b *testing.B) {
-	for _, way := range ways(b) {
-		b.Run(way.name, func(b *testing.B) {
-			m := way.host.Chat("a")
-			for b.Loop() {
-				_, err := m.Start(b.Context(), procmgr.StartRequest{Command: "true", Wait: long})
-				require.NoError(b, err)
-			}
-		})
-	}
-}
-
 // BenchmarkList has no process in it: what the way alone costs.
 func BenchmarkList(b *testing.B) {
 	for _, way := range ways(b) {
