@@ -43,27 +43,3 @@ func ExampleParse_unknown() {
 	// false [x='a[$(ls)]' sets a variable $((x)) is an expansion that is not read]
 	// true []
 }
-
-// An allow list of programs that only read.
-func ExampleFacts() {
-	reads := map[string]bool{"ls": true, "cat": true, "grep": true, "head": true, "cd": true, "sort": true}
-	allowed := func(command string) bool {
-		facts := shellfacts.Parse(command, "bash")
-		if !facts.Complete || len(facts.Writes) > 0 {
-			return false
-		}
-		for _, p := range facts.Programs {
-			if !p.Known || p.Files || !reads[p.Name] {
-				return false
-			}
-		}
-		return true
-	}
-	fmt.Println(allowed("cd src && grep -rn TODO . | head"))
-	fmt.Println(allowed("sort names.txt -onames.txt"))
-	fmt.Println(allowed("ls; ls() { rm -rf .; }; ls"))
-	// Output:
-	// true
-	// false
-	// false
-}
