@@ -70,6 +70,7 @@ var corpus = []struct {
 	{name: "no UTF-8 beside", file: "caf\xe9\nb\n", search: "b", replace: "c", want: "caf\xe9\nc\n"},
 	// space at the end of lines
 	{name: "space in the file", file: "a  \nb\t\nc\n", search: "a\nb\n", replace: "a\nB\n", want: "a  \nB\nc\n"},
+	{name: "space in the last line, in the file", file: "a\nb \nc\n", search: "a\nb\n", replace: "x\nb\n", want: "x\nb \nc\n"},
 	{name: "space in the search", file: "a\nb\nc\n", search: "a \nb  ", replace: "a \nx", want: "a\nx\nc\n"},
 	{name: "empty line with space", file: "a\n    \nb\n", search: "a\n\nb", replace: "a\n\nc", want: "a\n    \nc\n"},
 	// indentation

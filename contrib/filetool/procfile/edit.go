@@ -1,16 +1,17 @@
 package procfile
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/contrib/filetool/internal/callerr"
 	"github.com/toolproc/toolproc/contrib/filetool/internal/edits"
-	"github.com/toolproc/toolproc/contrib/filetool/internal/pairs"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -32,6 +33,7 @@ type fileEdit struct {
 	old     *content
 	before  string // its text, before and after
 	after   string
+	changed []span // of after
 	places  int
 	loose   bool
 }
@@ -64,7 +66,10 @@ func (c *change) edit(ctx context.Context, req EditRequest) (res EditResult, err
 			return res, err
 		}
 		f := EditedFile{FileInfo: describe(e.path, data), Hunks: []Hunk{}, Places: e.places, Loose: e.loose, Lost: e.old.lost}
-		f.show(e.before, e.after, set, &room)
+		text := []byte(e.after)
+		for _, lines := range changedLines(e.after, e.changed) {
+			f.hunk(text, lines, set, &room)
+		}
 		res.Files = append(res.Files, f)
 	}
 	return res, c.commit(ctx)
@@ -130,7 +135,7 @@ func (c *change) apply(ctx context.Context, e *fileEdit, set secrets) (err error
 		}
 		e.places += done.Places
 		e.loose = e.loose || done.Loose
-		e.after = done.Text
+		e.after, e.changed = done.Text, moved(e.changed, done.Changes)
 	}
 	if e.after == e.before {
 		return xerrors.Errorf("%s: the edits together would change nothing: %w", e.path, procmgr.ErrInvalid)
@@ -141,20 +146,14 @@ func (c *change) apply(ctx context.Context, e *fileEdit, set secrets) (err error
 // around is how many lines of context a hunk has before and after the changed lines.
 const around = 2
 
-// show adds the hunks of a file that was edited. They take at most room bytes, and
-// room is what is left then.
-func (f *EditedFile) show(before, after string, set secrets, room *int) {
-	text := []byte(after)
-	for _, c := range changes(before, after) {
-		f.hunk(text, c, set, room)
-	}
-}
-
+// hunk adds some lines of a file that was edited. They take at most room bytes, and room is
+// what is left then.
 func (f *EditedFile) hunk(after []byte, c span, set secrets, room *int) {
-	w := newWindow(int64(c.from)+1, c.to-c.from, set)
-	if w.limit == 0 {
+	if *room < 0 {
+		f.Omitted += c.to - c.from // and there may be a million more
 		return
 	}
+	w := newWindow(int64(c.from)+1, c.to-c.from, set)
 	w.take(after)
 	lines, redacted, _ := w.lines()
 	shown := 0
@@ -175,33 +174,62 @@ func (f *EditedFile) hunk(after []byte, c span, set secrets, room *int) {
 	}
 }
 
-// A span is some lines, from 0 on.
+// A span is a part of a text in bytes, or some lines of it, from 0 on.
 type span struct{ from, to int }
 
-// changes returns the lines of a text that differ from those before, and two around
-// them. Spans that touch are one. If lines have gone, those around their place count.
-func changes(before, after string) (all []span) {
-	a, b := slices.Collect(strings.Lines(before)), slices.Collect(strings.Lines(after))
-	add := func(from, to int) {
-		from, to = max(from-around, 0), min(to+around, len(b))
-		if n := len(all); n > 0 && from <= all[n-1].to {
-			all[n-1].to = max(all[n-1].to, to)
-			return
+// moved returns the changed parts of a text after one more edit: those of the edits before,
+// where they are now, and its own. They are in order, and no two touch.
+func moved(before []span, changes []edits.Change) []span {
+	where := func(at int) int {
+		i := sort.Search(len(changes), func(i int) bool { return changes[i].To > at }) // the first that does not end before it
+		switch {
+		case i < len(changes) && changes[i].From < at: // within it
+			return changes[i].Start
+		case i > 0:
+			return changes[i-1].End + at - changes[i-1].To
 		}
-		if to > from {
+		return at
+	}
+	all := make([]span, 0, len(before)+len(changes))
+	for _, s := range before {
+		all = append(all, span{where(s.from), where(s.to)})
+	}
+	for _, c := range changes {
+		all = append(all, span{c.Start, c.End})
+	}
+	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	return joined(all)
+}
+
+// joined merges spans that touch. They are sorted.
+func joined(spans []span) []span {
+	all := spans[:0]
+	for _, s := range spans {
+		if n := len(all); n > 0 && s.from <= all[n-1].to {
+			all[n-1].to = max(all[n-1].to, s.to)
+			continue
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// changedLines returns the lines of a text that have changed, and two around them. If lines
+// have gone, the one behind them counts.
+func changedLines(text string, changed []span) []span {
+	total := strings.Count(text, "\n")
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		total++
+	}
+	var all []span
+	line, at := 0, 0
+	for _, c := range changed {
+		line += strings.Count(text[at:c.from], "\n")
+		at = c.from
+		next := line + 1 + strings.Count(strings.TrimSuffix(text[c.from:c.to], "\n"), "\n")
+		if from, to := max(line-around, 0), min(next+around, total); to > from {
 			all = append(all, span{from, to})
 		}
 	}
-	nextA, nextB := 0, 0 // the lines that would follow
-	differ := func(a, b int) {
-		if a > nextA || b > nextB {
-			add(nextB, b)
-		}
-		nextA, nextB = a+1, b+1
-	}
-	for _, pair := range pairs.Of(a, b) {
-		differ(pair[0], pair[1])
-	}
-	differ(len(a), len(b))
-	return all
+	return joined(all)
 }

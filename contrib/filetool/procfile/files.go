@@ -210,8 +210,8 @@ type EditResult struct {
 // An EditedFile tells what has become of a file.
 type EditedFile struct {
 	FileInfo
-	// Hunks are the changed lines with two lines around them, in the order of the
-	// file. They have at most MaxText bytes in all files together.
+	// Hunks are the lines that the edits have put in, or changed, with two lines around
+	// them, in the order of the file. They have at most MaxText bytes in all files together.
 	Hunks []Hunk `json:"hunks"`
 	// Places is how many places were replaced.
 	Places int `json:"places"`

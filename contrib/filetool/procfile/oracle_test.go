@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -395,4 +396,73 @@ func checkOracle(t *testing.T, seed uint64, count, mostWrong int) {
 	require.LessOrEqual(t, sum.wrong, mostWrong)
 	require.Zero(t, sum.silent, "each wrong one has a note")
 	require.Greater(t, sum.right, count*3/5, "most are not refused")
+}
+
+// The hunks of several edits have each line that has changed and the lines around those
+// that have gone, as the file has them, and little else.
+func TestHunks(t *testing.T) {
+	t.Parallel()
+	l, dir := newLocal(t)
+	for seed := range uint64(120) {
+		random := rand.New(rand.NewPCG(7, seed))
+		var text strings.Builder
+		count := 1 + random.IntN(60)
+		for i := range count {
+			fmt.Fprintf(&text, "%d.\n", i)
+		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "f"), []byte(text.String()), 0o600))
+		var edits []procfile.Edit
+		for _, i := range random.Perm(count)[:random.IntN(min(count, 6))] {
+			line := fmt.Sprintf("\n%d.", i)
+			with := []string{"", "\nnew", "\nnew\nnew" + line, line + "\nnew", line + "new", "\nnew a\n\nnew b"}
+			edits = append(edits, procfile.Edit{Search: line, Replace: with[random.IntN(len(with))]})
+		}
+		edits = slices.DeleteFunc(edits, func(e procfile.Edit) bool { return e.Search == "\n0." }) // has no line before it
+		edits = append(edits, procfile.Edit{Search: "0.", Replace: "new 0.", All: true}, procfile.Edit{Search: "new", Replace: "newer", All: true}, procfile.Edit{Search: "newer 0.", Replace: "n 0", All: true})
+		res, err := l.Edit(t.Context(), procfile.EditRequest{Files: []procfile.FileEdit{{Path: "f", Edits: edits}}})
+		require.NoError(t, err)
+		data, err := os.ReadFile(filepath.Join(dir, "f"))
+		require.NoError(t, err)
+		lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+		shown := make(map[int]bool)
+		for _, h := range res.Files[0].Hunks {
+			require.False(t, shown[int(h.From)-2], "two hunks touch")
+			for i, line := range h.Lines {
+				require.Equal(t, lines[int(h.From)-1+i], line.Text)
+				shown[int(h.From)-1+i] = true
+			}
+		}
+		changed := 0
+		for i, line := range lines {
+			var n, next int
+			if _, err := fmt.Sscanf(line, "%d.", &n); err != nil {
+				changed++
+				require.True(t, shown[i], "seed %d, line %d of %q: %+v", seed, i+1, data, res.Files[0].Hunks)
+			} else if i+1 < len(lines) && !shown[i] && !shown[i+1] {
+				_, err := fmt.Sscanf(lines[i+1], "%d.", &next)
+				require.NoError(t, err)
+				require.Equal(t, n+1, next, "seed %d: lines have gone behind line %d", seed, i+1)
+			}
+		}
+		require.LessOrEqual(t, len(shown), changed+5*res.Files[0].Places, "seed %d", seed)
+	}
+}
+
+// An edit of many places takes bounded time, and counts the lines that it doesn't show.
+func TestManyPlaces(t *testing.T) {
+	t.Parallel()
+	l, dir := newLocal(t)
+	const places = 100_000
+	text := strings.Repeat("here\n"+strings.Repeat("a line of the file\n", 6), places)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "f"), []byte(text), 0o600))
+	began := time.Now()
+	res, err := l.Edit(t.Context(), procfile.EditRequest{Files: []procfile.FileEdit{{Path: "f", Edits: []procfile.Edit{{Search: "here", Replace: "there", All: true}}}}})
+	require.NoError(t, err)
+	require.Less(t, time.Since(began), 30*time.Second)
+	require.Equal(t, places, res.Files[0].Places)
+	all := res.Files[0].Omitted
+	for _, h := range res.Files[0].Hunks {
+		all += len(h.Lines)
+	}
+	require.Equal(t, 5*places-2, all)
 }

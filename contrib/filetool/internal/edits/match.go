@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/xerrors"
 
-	"github.com/toolproc/toolproc/contrib/filetool/internal/pairs"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -33,10 +32,15 @@ type Edit struct {
 
 // An Outcome is a text after an edit.
 type Outcome struct {
-	Text   string
-	Places int
-	Loose  bool // not as it is, but by its lines
+	Text    string
+	Changes []Change // in the order of the text
+	Places  int
+	Loose   bool // not as it is, but by its lines
 }
+
+// A Change is a part of a text, From one offset To another, that an edit has replaced. What
+// came there has its Start and its End in the text after the edit.
+type Change struct{ From, To, Start, End int }
 
 // check returns the error of an edit that can never be made.
 func (e Edit) check() error {
@@ -238,7 +242,8 @@ func (t text) finish(e Edit, pieces []piece, loose bool) (Outcome, error) {
 			apart = append(apart, p)
 		}
 	}
-	return Outcome{t.replace(apart), len(apart), loose}, nil
+	s, changes := t.replace(apart)
+	return Outcome{s, changes, len(apart), loose}, nil
 }
 
 // mostNumbers is how many line numbers an error has.
@@ -324,14 +329,52 @@ func newBlock(search, replace string) *block {
 	return b
 }
 
-// stays returns for each line of replace the line of search that it is, or -1.
+// mostCells is the largest table that stays fills: some milliseconds, and 4 MiB.
+const mostCells = 1 << 20
+
+// stays returns for each line of replace the line of search that it is, or -1: a longest
+// common sequence of them. Between the first and the last line that differ, none stays if
+// there are over a thousand lines in both.
 func stays(search, replace []string) []int {
 	is := make([]int, len(replace))
 	for i := range is {
 		is[i] = -1
 	}
-	for _, pair := range pairs.Of(trimmed(search), trimmed(replace)) {
-		is[pair[1]] = pair[0]
+	a, b := trimmed(search), trimmed(replace)
+	from := 0
+	for from < min(len(a), len(b)) && a[from] == b[from] {
+		is[from] = from
+		from++
+	}
+	for len(a) > from && len(b) > from && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+		is[len(b)] = len(a)
+	}
+	a, b = a[from:], b[from:]
+	width := len(b) + 1
+	if len(a)*len(b) > mostCells {
+		return is
+	}
+	length := make([]int32, (len(a)+1)*width) // of the sequence behind each pair of places
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			if at := i*width + j; a[i] == b[j] {
+				length[at] = length[at+width+1] + 1
+			} else {
+				length[at] = max(length[at+width], length[at+1])
+			}
+		}
+	}
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		switch at := i*width + j; {
+		case a[i] == b[j]:
+			is[from+j] = from + i
+			i, j = i+1, j+1
+		case length[at+width] >= length[at+1]:
+			i++
+		default:
+			j++
+		}
 	}
 	return is
 }

@@ -96,9 +96,11 @@ type piece struct {
 }
 
 // replace returns the text with some pieces replaced, which are in order and do not
-// overlap. What a piece has in common with what is there stays untouched.
-func (t text) replace(pieces []piece) string {
+// overlap, and what has changed. What a piece has in common with what is there stays
+// untouched.
+func (t text) replace(pieces []piece) (string, []Change) {
 	var b strings.Builder
+	var changes []Change
 	at := 0
 	for _, p := range pieces {
 		with := p.with
@@ -114,9 +116,13 @@ func (t text) replace(pieces []piece) string {
 		}
 		with, to = with[:len(with)-n], to-n
 		b.WriteString(t.s[at:t.at(from)])
-		b.WriteString(strings.ReplaceAll(with, "\n", t.lineEnd(from)))
 		at = t.at(to)
+		c := Change{From: t.at(from), To: at, Start: b.Len()}
+		b.WriteString(strings.ReplaceAll(with, "\n", t.lineEnd(from)))
+		if c.End = b.Len(); c.From < c.To || c.Start < c.End {
+			changes = append(changes, c)
+		}
 	}
 	b.WriteString(t.s[at:])
-	return b.String()
+	return b.String(), changes
 }
