@@ -161,11 +161,3 @@ func ended(t testing.TB, m procmgr.Manager, id string) procmgr.Output {
 		}
 	}
 }
-
-// prochttpServer serves a handler, and returns its URL.
-func prochttpServer(t testing.TB, h http.Handler) string {
-	t.Helper()
-	server := httptest.NewServer(h)
-	t.Cleanup(server.Close)
-	return server.URL
-}

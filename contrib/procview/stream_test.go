@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -100,35 +101,17 @@ func TestResume(t *testing.T) {
 	require.Equal(t, want.String(), got.String())
 }
 
-// A counting Host counts the calls that wait.
+// counts are of the calls of a Host: those that wait now, the most at a time, and signals.
+type counts struct{ waits, most, signals atomic.Int64 }
+
 type counting struct {
-	procmgr.Unsupported
-	host    procmgr.Host
-	waits   *atomic.Int64
-	most    *atomic.Int64
-	signals *atomic.Int64
-}
-
-func (c counting) Chat(id string) procmgr.Manager {
-	return counting{host: chatHost{c.host.Chat(id)}, waits: c.waits, most: c.most, signals: c.signals}
-}
-
-// chatHost is the Manager of a chat in the place of a Host.
-type chatHost struct{ procmgr.Manager }
-
-func (c chatHost) Chat(string) procmgr.Manager { return c.Manager }
-
-func (c counting) List(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
-	return c.host.List(ctx, req)
-}
-
-func (c counting) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
-	return c.host.Events(ctx, req)
+	procmgr.Manager
+	*counts
 }
 
 func (c counting) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
 	c.signals.Add(1)
-	return c.host.Signal(ctx, id, sig)
+	return c.Manager.Signal(ctx, id, sig)
 }
 
 func (c counting) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
@@ -138,7 +121,7 @@ func (c counting) Output(ctx context.Context, id string, req procmgr.OutputReque
 		for most := c.most.Load(); now > most && !c.most.CompareAndSwap(most, now); most = c.most.Load() {
 		}
 	}
-	return c.host.Output(ctx, id, req)
+	return c.Manager.Output(ctx, id, req)
 }
 
 // TestFiftyPages has many pages open. They cost no more than so many Follows, and
@@ -146,8 +129,9 @@ func (c counting) Output(ctx context.Context, id string, req procmgr.OutputReque
 func TestFiftyPages(t *testing.T) {
 	t.Parallel()
 	l := newLocal(t)
-	c := counting{host: l, waits: new(atomic.Int64), most: new(atomic.Int64), signals: new(atomic.Int64)}
-	v, base := serve(t, c, &procview.Options{Token: token})
+	c := new(counts)
+	host := procmgr.WrapHost(l, func(_ string, m procmgr.Manager) procmgr.Manager { return counting{m, c} })
+	v, base := serve(t, host, &procview.Options{Token: token})
 	set, err := toolset.New(toolset.Static(l.Chat("a")), &toolset.Options{OnResult: v.Result})
 	require.NoError(t, err)
 	stop := filepath.Join(t.TempDir(), "stop")
@@ -244,13 +228,14 @@ func TestManagerDies(t *testing.T) {
 	handler, err := prochttp.NewHandler(l, &prochttp.HandlerOptions{Insecure: true})
 	require.NoError(t, err)
 	var down atomic.Bool
-	far := prochttpServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	far := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if down.Load() {
 			panic(http.ErrAbortHandler)
 		}
 		handler.ServeHTTP(w, r)
 	}))
-	client, err := prochttp.NewClient(far, &prochttp.ClientOptions{Retry: -1})
+	t.Cleanup(far.Close)
+	client, err := prochttp.NewClient(far.URL, &prochttp.ClientOptions{Retry: -1})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	_, base := serve(t, client, &procview.Options{Token: token})
