@@ -107,17 +107,6 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A directory that a command has swapped for a link leads nowhere.
-func TestSwapped(t *testing.T) {
-	outer, outside := t.TempDir(), t.TempDir()
-	inner := filepath.Join(outer, "inner")
-	require.NoError(t, os.Mkdir(inner, 0o700))
-	l := newLocal(t, newBox(t, sandbox.Policy{Write: []string{outer, inner}}))
-	succeeds(t, l, `rmdir '`+inner+`' && ln -s '`+outside+`' '`+inner+`'`)
-	require.NotZero(t, *run(t, l, `echo a >'`+inner+`/a'`).Process.ExitCode)
-	require.NoFileExists(t, filepath.Join(outside, "a"))
-}
-
 // If the host has recreated a directory, the rules apply to the new one. If it has
 // replaced it with a link, nothing is started.
 func TestMadeAnew(t *testing.T) {
