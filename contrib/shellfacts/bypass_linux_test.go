@@ -54,8 +54,8 @@ func unsafe(command string) bool {
 func TestHeldBypasses(t *testing.T) {
 	held(t)
 	t.Parallel()
-	o := newOracle(t, "bash")
-	for _, r := range slices.Concat(rows(t, "shell-bypasses.tsv"), rows(t, "attacks.tsv")) {
+	all := slices.Concat(rows(t, "shell-bypasses.tsv"), rows(t, "attacks.tsv"))
+	for _, r := range all {
 		facts := shellfacts.Parse(r.command, "bash")
 		require.Equal(t, facts.Complete, len(facts.Why) == 0)
 		if strings.HasPrefix(r.ran, "control") && facts.Complete {
@@ -64,15 +64,13 @@ func TestHeldBypasses(t *testing.T) {
 				require.NotEqual(t, "touch", p.Name, r.command)
 			}
 		}
-		if unsafe(r.command) {
-			continue
-		}
-		deeds := o.deeds(t, r.command, workspace(t))
-		require.NotEmpty(t, deeds, r.command)
-		if why := o.unknown(facts, deeds); why != "" {
-			t.Errorf("%q: %s, and the facts are complete: %+v", r.command, why, facts)
-		}
 	}
+	require.NotZero(t, attack(t, func(i int) (string, bool) {
+		if i >= len(all) {
+			return "", false
+		}
+		return all[i].command, true
+	}))
 }
 
 // The comparison itself finds what facts do not tell.
