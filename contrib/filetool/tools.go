@@ -195,11 +195,11 @@ func (s *Set) edit(ctx context.Context, c toolset.Call) report {
 func editsOf(res *procfile.EditResult) report {
 	r := report{edited: res}
 	var b strings.Builder
-	omitted, loose := 0, false
+	omitted := 0
 	var redacted, lost []string
 	for _, f := range res.Files {
 		fmt.Fprintf(&b, "%s\n", oneLine(f.Path))
-		omitted, loose = omitted+f.Omitted, loose || f.Loose
+		omitted += f.Omitted
 		redacted, lost = append(redacted, f.Redacted...), append(lost, f.Lost...)
 		for i, h := range f.Hunks {
 			if i > 0 {
@@ -210,9 +210,6 @@ func editsOf(res *procfile.EditResult) report {
 	}
 	text := b.String()
 	r.Output = &text
-	if loose {
-		r.add("Some search or replace differed from the file in white space, and was fitted to its lines: look whether the result is what was meant")
-	}
 	r.lost(lost)
 	if omitted > 0 {
 		r.add("%s of the changes are not shown", counted(omitted, "line", "lines"))

@@ -35,7 +35,6 @@ type fileEdit struct {
 	after   string
 	changed []span // of after
 	places  int
-	loose   bool
 }
 
 func (c *change) edit(ctx context.Context, req EditRequest) (res EditResult, err error) {
@@ -65,7 +64,7 @@ func (c *change) edit(ctx context.Context, req EditRequest) (res EditResult, err
 		if err := c.stage(ctx, e.place, e.old, data); err != nil {
 			return res, err
 		}
-		f := EditedFile{FileInfo: describe(e.path, data), Hunks: []Hunk{}, Places: e.places, Loose: e.loose, Lost: e.old.lost}
+		f := EditedFile{FileInfo: describe(e.path, data), Hunks: []Hunk{}, Places: e.places, Lost: e.old.lost}
 		text := []byte(e.after)
 		for _, lines := range changedLines(e.after, e.changed) {
 			f.hunk(text, lines, set, &room)
@@ -134,7 +133,6 @@ func (c *change) apply(ctx context.Context, e *fileEdit, set secrets) (err error
 			return xerrors.Errorf("%s%s: %w", e.path, which, err)
 		}
 		e.places += done.Places
-		e.loose = e.loose || done.Loose
 		e.after, e.changed = done.Text, moved(e.changed, done.Changes)
 	}
 	if e.after == e.before {
@@ -149,10 +147,6 @@ const around = 2
 // hunk adds some lines of a file that was edited. They take at most room bytes, and room is
 // what is left then.
 func (f *EditedFile) hunk(after []byte, c span, set secrets, room *int) {
-	if *room < 0 {
-		f.Omitted += c.to - c.from // and there may be a million more
-		return
-	}
 	w := newWindow(int64(c.from)+1, c.to-c.from, set)
 	w.take(after)
 	lines, redacted, _ := w.lines()

@@ -27,9 +27,8 @@ func ExampleNewLocal() {
 	}
 	defer files.Close()
 	res, err := files.Edit(context.Background(), procfile.EditRequest{Files: []procfile.FileEdit{{
-		Path: "main.go",
-		// Four spaces where the file has a tab.
-		Edits: []procfile.Edit{{Search: "    run()", Replace: "    if ok {\n        run()\n    }"}},
+		Path:  "main.go",
+		Edits: []procfile.Edit{{Search: "\trun()", Replace: "\tif ok {\n\t\trun()\n\t}"}},
 	}}})
 	if err != nil {
 		log.Print(err)

@@ -180,20 +180,16 @@ type FileEdit struct {
 
 // An Edit replaces text.
 //
-// Search is found in one of three ways, and the first that finds a place counts: as
-// it is; by its lines, whatever space they end with; by its lines, whatever they
-// are indented by and end with. In the second and in the third way, lines that
-// Replace has as they are in Search stay as they are in the file, and in the third
-// the others are indented as the file is. Empty lines at the beginning and at the
-// end of Search may be missing in the file then.
+// Search is found as it is, white space included; only line ends may be \r\n in one of both
+// and \n in the other. Replace gets the line ends of the file.
 //
-// If Search begins behind the indentation of its line and is one line, the lines of
-// Replace are indented from there, unless they have the indentation of the file
-// themselves. If that cannot be told, the error is [ErrAmbiguous], as it is if Replace has
-// lost all indentation and one of its lines opens a block.
+// Some edits are refused because they would do what their author can't have meant:
 //
-// If Search has whole lines, its line ends before the first and behind the last one stay
-// where Replace has left them out, unless to take them away is all that the edit does.
+//   - If Search is one line that begins behind the indentation of a line of the file,
+//     Replace must not have several lines. This is [ErrAmbiguous].
+//   - Replace must not indent lines in a way in which no other line of the file is indented.
+//   - If Search begins or ends with a line end, Replace must too, unless it is the rest of
+//     Search, or empty for a Search with one of the two.
 type Edit struct {
 	Search  string `json:"search"`
 	Replace string `json:"replace"`
@@ -215,9 +211,6 @@ type EditedFile struct {
 	Hunks []Hunk `json:"hunks"`
 	// Places is how many places were replaced.
 	Places int `json:"places"`
-	// Loose reports that some Search was not found as it is, or that lines of some
-	// Replace were indented as the file is or kept their ends.
-	Loose bool `json:"loose,omitempty"`
 	// Lost is as in a WriteResult.
 	Lost []string `json:"lost,omitempty"`
 	// Omitted is how many lines of hunks were left out.

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -329,7 +328,7 @@ func (w *writer) present(e trueEdit, way int) request {
 }
 
 // An outcomes counts what has become of edits.
-type outcomes struct{ right, refused, wrong, silent int }
+type outcomes struct{ right, refused, wrong int }
 
 // runOracle makes random true edits, and compares what Edit makes of them.
 func runOracle(t *testing.T, seed uint64, count int) (all map[string]*outcomes, sum outcomes) {
@@ -347,7 +346,7 @@ func runOracle(t *testing.T, seed uint64, count int) (all map[string]*outcomes, 
 		}
 		made++
 		require.NoError(t, os.WriteFile(name, []byte(r.file), 0o600))
-		res, err := l.Edit(t.Context(), procfile.EditRequest{Files: []procfile.FileEdit{{Path: "f", Edits: []procfile.Edit{{Search: r.search, Replace: r.replace}}}}})
+		_, err := l.Edit(t.Context(), procfile.EditRequest{Files: []procfile.FileEdit{{Path: "f", Edits: []procfile.Edit{{Search: r.search, Replace: r.replace}}}}})
 		data, rerr := os.ReadFile(name)
 		require.NoError(t, rerr)
 		o := all[presentations[way].name]
@@ -363,14 +362,11 @@ func runOracle(t *testing.T, seed uint64, count int) (all map[string]*outcomes, 
 			o.right++
 		default:
 			o.wrong++
-			if !res.Files[0].Loose {
-				o.silent++
-			}
-			t.Logf("%s, %s, %d, loose %v:\n%s\nsearch %q\nreplace %q\n--- got\n%s\n--- want\n%s", presentations[way].name, w.name, i, res.Files[0].Loose, r.file, r.search, r.replace, data, r.want)
+			t.Logf("%s, %s, %d, \n%s\nsearch %q\nreplace %q\n--- got\n%s\n--- want\n%s", presentations[way].name, w.name, i, r.file, r.search, r.replace, data, r.want)
 		}
 	}
 	for _, o := range all {
-		sum.right, sum.refused, sum.wrong, sum.silent = sum.right+o.right, sum.refused+o.refused, sum.wrong+o.wrong, sum.silent+o.silent
+		sum.right, sum.refused, sum.wrong = sum.right+o.right, sum.refused+o.refused, sum.wrong+o.wrong
 	}
 	return all, sum
 }
@@ -378,24 +374,24 @@ func runOracle(t *testing.T, seed uint64, count int) (all map[string]*outcomes, 
 // An edit as models give it comes out as it was meant, or is refused.
 func TestOracle(t *testing.T) {
 	t.Parallel()
-	checkOracle(t, 1, 600, 0)
+	checkOracle(t, 1, 600)
 }
 
 func TestHeldOracle(t *testing.T) {
 	held(t)
-	checkOracle(t, 2, 5716, 5)
+	checkOracle(t, 2, 5716)
 }
 
-func checkOracle(t *testing.T, seed uint64, count, mostWrong int) {
+func checkOracle(t *testing.T, seed uint64, count int) {
 	t.Helper()
 	all, sum := runOracle(t, seed, count)
 	for name, o := range all {
-		t.Logf("%-36s right %d, refused %d, wrong %d, without a note %d", name, o.right, o.refused, o.wrong, o.silent)
+		t.Logf("%-36s right %d, refused %d, wrong %d", name, o.right, o.refused, o.wrong)
 	}
-	t.Logf("of %d edits: right %d, refused %d, wrong %d, without a note %d", count, sum.right, sum.refused, sum.wrong, sum.silent)
-	require.LessOrEqual(t, sum.wrong, mostWrong)
-	require.Zero(t, sum.silent, "each wrong one has a note")
-	require.Greater(t, sum.right, count*3/5, "most are not refused")
+	t.Logf("of %d edits: right %d, refused %d, wrong %d", count, sum.right, sum.refused, sum.wrong)
+	require.Zero(t, sum.wrong)
+	require.Less(t, all["as it is"].refused, count/300, "as it is, some are there twice")
+	require.Greater(t, sum.right, count/3)
 }
 
 // The hunks of several edits have each line that has changed and the lines around those
@@ -446,23 +442,4 @@ func TestHunks(t *testing.T) {
 		}
 		require.LessOrEqual(t, len(shown), changed+5*res.Files[0].Places, "seed %d", seed)
 	}
-}
-
-// An edit of many places takes bounded time, and counts the lines that it doesn't show.
-func TestManyPlaces(t *testing.T) {
-	t.Parallel()
-	l, dir := newLocal(t)
-	const places = 100_000
-	text := strings.Repeat("here\n"+strings.Repeat("a line of the file\n", 6), places)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "f"), []byte(text), 0o600))
-	began := time.Now()
-	res, err := l.Edit(t.Context(), procfile.EditRequest{Files: []procfile.FileEdit{{Path: "f", Edits: []procfile.Edit{{Search: "here", Replace: "there", All: true}}}}})
-	require.NoError(t, err)
-	require.Less(t, time.Since(began), 30*time.Second)
-	require.Equal(t, places, res.Files[0].Places)
-	all := res.Files[0].Omitted
-	for _, h := range res.Files[0].Hunks {
-		all += len(h.Lines)
-	}
-	require.Equal(t, 5*places-2, all)
 }

@@ -26,7 +26,8 @@ var numbered = regexp.MustCompile(`^\s*\d+\t`)
 // differs says why a search is not in the text: which lines are nearest to it, and
 // what differs. Quotes show a tab as \t.
 func (t text) differs(search string, mask func(line string) string) string {
-	lines := linesOf(search)
+	text, ended := strings.CutSuffix(search, "\n")
+	lines := strings.Split(text, "\n")
 	if !slices.ContainsFunc(lines, func(line string) bool { return !numbered.MatchString(line) }) {
 		return "search is not there; it has line numbers: leave them and the tab behind them out"
 	}
@@ -40,8 +41,10 @@ func (t text) differs(search string, mask func(line string) string) string {
 	for k, line := range lines {
 		i := at + k
 		switch {
-		case i < 0 || i >= t.count() || allTrimmed(line) == allTrimmed(t.text(min(max(i, 0), max(t.count()-1, 0)))):
+		case i < 0, i >= t.count(), line == t.text(i):
 			continue
+		case k == 0 && strings.HasSuffix(t.text(i), line), k == len(lines)-1 && !ended && strings.HasPrefix(t.text(i), line):
+			continue // a part of a line
 		case shown == mostShown:
 			fmt.Fprintf(&b, ", and further lines differ")
 			return b.String()
@@ -82,18 +85,19 @@ func quote(line string) string {
 // meant returns the line at which a search was most likely meant to be. It may be
 // before the first one.
 func (t text) meant(lines []string) (at int, ok bool) {
-	keys := t.keys(allTrimmed)
+	keys := make([]string, t.count())
 	where := make(map[string][]int)
-	for i, key := range keys {
-		if key != "" {
+	for i := range keys {
+		key := strings.TrimSpace(t.text(i))
+		if keys[i] = key; key != "" {
 			where[key] = append(where[key], i)
 		}
 	}
 	votes := make(map[int]int)
 	for k, line := range lines {
-		if all := where[allTrimmed(line)]; len(all) <= mostCommon {
+		if all := where[strings.TrimSpace(line)]; len(all) <= mostCommon {
 			for _, i := range all {
-				votes[i-k] += len(allTrimmed(line))
+				votes[i-k] += len(strings.TrimSpace(line))
 			}
 		}
 	}
@@ -109,13 +113,13 @@ func (t text) meant(lines []string) (at int, ok bool) {
 	// No line is there. The one that is like the longest one is.
 	k := 0
 	for i, line := range lines {
-		if len(allTrimmed(line)) > len(allTrimmed(lines[k])) {
+		if len(strings.TrimSpace(line)) > len(strings.TrimSpace(lines[k])) {
 			k = i
 		}
 	}
 	longest, most := squeezed(lines[k]), 0.5
 	for i, key := range keys[:min(len(keys), mostLike)] {
-		if n := Like(longest, squeezed(key)); n > most {
+		if n := like(longest, squeezed(key)); n > most {
 			at, most, ok = i-k, n, true
 		}
 	}
@@ -124,9 +128,9 @@ func (t text) meant(lines []string) (at int, ok bool) {
 
 func squeezed(line string) string { return strings.Join(strings.Fields(line), " ") }
 
-// Like returns how much of two texts is the same at their beginnings and ends, from 0
+// like returns how much of two texts is the same at their beginnings and ends, from 0
 // to 1.
-func Like(a, b string) float64 {
+func like(a, b string) float64 {
 	short, long := min(len(a), len(b)), max(len(a), len(b))
 	if long == 0 || short*2 < long {
 		return 0
