@@ -2,7 +2,6 @@ package prockeep
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -15,13 +14,11 @@ import (
 // hooks tell an opener's functions of the events of all keepers.
 type hooks struct {
 	local  proclocal.Options
-	live   int // what Metrics.Running has counted
 	cancel context.CancelFunc
 	worker sync.WaitGroup
 }
 
-// start counts the processes that live, and begins at the events from now on. stop waits
-// for its goroutine.
+// start begins at the events from now on. stop waits for its goroutine.
 func (k *hooks) start(ctx context.Context, h *Host, o *proclocal.Options) error {
 	k.local = *o
 	if o.OnStart == nil && o.OnExit == nil && o.Metrics == nil && o.Logger == nil {
@@ -31,9 +28,6 @@ func (k *hooks) start(ctx context.Context, h *Host, o *proclocal.Options) error 
 		k.local.Metrics = new(proclocal.Metrics)
 	}
 	page, err := h.Events(ctx, procmgr.EventsRequest{Limit: -1})
-	if err == nil {
-		err = k.count(ctx, h)
-	}
 	if err != nil {
 		return err
 	}
@@ -59,9 +53,6 @@ func (k *hooks) follow(ctx context.Context, h *Host, after string) {
 		for _, e := range page.Events {
 			k.tell(e)
 		}
-		if len(page.Events) > 0 || page.Gap {
-			_ = k.count(ctx, h) // the next page makes up for it
-		}
 		if page.Next != "" {
 			after = page.Next
 		}
@@ -72,23 +63,6 @@ func (k *hooks) follow(ctx context.Context, h *Host, after string) {
 			}
 		}
 	}
-}
-
-// count tells Metrics.Running by how much the number of live processes has changed.
-func (k *hooks) count(ctx context.Context, h *Host) error {
-	m := k.local.Metrics
-	if m.Running == nil {
-		return nil
-	}
-	page, err := h.List(ctx, procmgr.ListRequest{Limit: 1})
-	if partial := (*procmgr.PartialError)(nil); err != nil && !errors.As(err, &partial) {
-		return err // of a keeper that hangs, the file has what it runs
-	}
-	if delta := page.Live - k.live; delta != 0 {
-		k.live = page.Live
-		k.call("Metrics.Running", true, func() { m.Running(delta) })
-	}
-	return nil
 }
 
 func (k *hooks) tell(e procmgr.Event) {

@@ -100,7 +100,6 @@ func (l *Local) over(r *record, end osproc.Exit, at time.Time) {
 	l.mu.Lock()
 	l.expire()
 	l.mu.Unlock()
-	l.opts.Metrics.Running(-1)
 	l.opts.Metrics.Exited(exited.EndedBy, exited.Elapsed)
 	r.tree.Release()
 	r.log(slog.LevelInfo, "process exited", slog.String("ended_by", string(exited.EndedBy)), exitCode(exited.ExitCode))

@@ -6,10 +6,10 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// Metrics has functions that a [Local] calls to report its work, for counters
-// and histograms. A nil field costs nothing. Several goroutines call the
-// functions at once, in the middle of that work. So a function must be quick.
-// It must not block, panic or call the Local.
+// Metrics has functions that a [Local] calls to report its work, for counters and
+// histograms. How many processes live is the Live of a List. A nil field costs nothing.
+// Several goroutines call the functions at once, in the middle of that work. So a function
+// must be quick. It must not block, panic or call the Local.
 type Metrics struct {
 	// Started is called for each process that has started.
 	Started func()
@@ -20,9 +20,6 @@ type Metrics struct {
 	// Exited is called for each process that has exited. It gets the cause of
 	// the end, and for how long the process ran.
 	Exited func(cause procmgr.Cause, ran time.Duration)
-	// Running is called with 1 when a process starts, and with -1 when it has
-	// exited. The sum is the number of processes that have not exited.
-	Running func(delta int)
 	// Output is called with the number of bytes that processes print, as they
 	// come. If the output is kept as plain text, it counts that text.
 	Output func(bytes int)
@@ -43,9 +40,6 @@ func (m *Metrics) withDefaults() *Metrics {
 	}
 	if c.Exited == nil {
 		c.Exited = func(procmgr.Cause, time.Duration) {}
-	}
-	if c.Running == nil {
-		c.Running = func(int) {}
 	}
 	return &c
 }

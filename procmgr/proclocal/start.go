@@ -116,7 +116,6 @@ func (l *Local) launch(ctx context.Context, r *record, req procmgr.StartRequest,
 	l.watchForPrompts(r)
 	began := r.snapshot()
 	l.opts.Metrics.Started()
-	l.opts.Metrics.Running(1)
 	l.wg.Add(1) // Close waits for the line below, too, and for OnStart
 	defer l.wg.Done()
 	l.mu.Lock()
