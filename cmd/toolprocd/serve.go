@@ -12,7 +12,6 @@ import (
 	"github.com/toolproc/toolproc/contrib/filetool/filehttp"
 	"github.com/toolproc/toolproc/contrib/filetool/procfile"
 	"github.com/toolproc/toolproc/contrib/procview"
-	"github.com/toolproc/toolproc/internal/service"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
@@ -47,10 +46,10 @@ func serve(flags *flag.FlagSet, args []string) (err error) {
 	case *cert == "", *key == "":
 		return errors.New("-listen needs -tls-cert and -tls-key, or anybody on the way could read the token")
 	default:
-		if opts.Token, err = service.ReadToken(*tokenFile); err != nil {
+		if opts.Token, err = readToken(*tokenFile); err != nil {
 			return err
 		}
-		listener, opts.Hosts, err = service.ListenTLS(*listen, *cert, *key)
+		listener, opts.Hosts, err = listenTLS(*listen, *cert, *key)
 	}
 	if err != nil {
 		return err
@@ -88,13 +87,13 @@ func serve(flags *flag.FlagSet, args []string) (err error) {
 		held = &all
 	}
 	files := filehttp.HandlerOptions{Token: opts.Token, Insecure: opts.Insecure, Hosts: opts.Hosts}
-	return service.Unasked(ctx, withFiles(held, files, service.On(listener, log))(ctx, handler))
+	return unasked(ctx, withFiles(held, files, on(listener, log))(ctx, handler))
 }
 
 // withFiles is a server that serves the files of this machine beside the processes, to the
 // same callers. Relative paths begin in the current directory. The rules of a sandbox hold
 // for files as for commands; nil is none.
-func withFiles(rules *procmgr.SandboxRules, opts filehttp.HandlerOptions, serve service.Server) service.Server {
+func withFiles(rules *procmgr.SandboxRules, opts filehttp.HandlerOptions, serve server) server {
 	return func(ctx context.Context, processes http.Handler) (err error) {
 		local, err := procfile.NewLocal(&procfile.LocalOptions{Sandbox: rules})
 		if err != nil {

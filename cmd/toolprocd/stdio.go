@@ -7,7 +7,6 @@ import (
 	"os"
 
 	"github.com/toolproc/toolproc/contrib/filetool/filehttp"
-	"github.com/toolproc/toolproc/internal/service"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
@@ -34,7 +33,7 @@ func stdio(flags *flag.FlagSet, args []string) (err error) {
 	k, err := at.open(ctx, warnings(), rules, false)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported) && !rules.asked():
-		return service.Run(ctx, prochttp.HandlerOptions{Insecure: true, Logger: warnings()}, withFiles(nil, open, prochttp.ServeStdio))
+		return runLocal(ctx, prochttp.HandlerOptions{Insecure: true, Logger: warnings()}, withFiles(nil, open, prochttp.ServeStdio))
 	case err != nil:
 		return err
 	}
@@ -43,7 +42,7 @@ func stdio(flags *flag.FlagSet, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	return service.Unasked(ctx, withFiles(machine.Sandbox, open, prochttp.ServeStdio)(ctx, k.Handler()))
+	return unasked(ctx, withFiles(machine.Sandbox, open, prochttp.ServeStdio)(ctx, k.Handler()))
 }
 
 // warnings logs to stderr, because stdout may be the connection. A client quotes

@@ -286,12 +286,6 @@ var arrows = []arrow{
 		why:     "what the tests of the examples do alike; only tests import it",
 	},
 	{
-		dir:     "internal/service",
-		module:  []string{"procmgr", "procmgr/proclocal", "procmgr/prochttp"},
-		outside: []string{xerrors},
-		why:     "toolprocd listens and ends alike on a port, a socket and stdin",
-	},
-	{
 		dir: "internal/readme",
 		tests: []string{
 			"procmgr/proclocal", "procmgr/procroute", "internal/testenv", "headtail", "headtail/plaintext", "envpolicy", "procmgr",

@@ -1,6 +1,4 @@
-// Package service has what toolprocd's ways to serve do alike: they run commands for
-// clients on a port or a socket until they are told to end.
-package service
+package main
 
 import (
 	"context"
@@ -22,13 +20,13 @@ import (
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
-// A Server serves a handler until its clients or ctx end, such as
+// A server serves a handler until its clients or ctx end, such as
 // [prochttp.ServeStdio].
-type Server func(ctx context.Context, handler http.Handler) error
+type server func(ctx context.Context, handler http.Handler) error
 
-// Run runs commands for the clients of a server until the server ends. No process that
+// runLocal runs commands for the clients of a server until the server ends. No process that
 // it has started outlives it. The end of ctx is no error.
-func Run(ctx context.Context, opts prochttp.HandlerOptions, serve Server) (err error) {
+func runLocal(ctx context.Context, opts prochttp.HandlerOptions, serve server) (err error) {
 	local, err := proclocal.New(&proclocal.Options{Logger: opts.Logger})
 	if err != nil {
 		return err
@@ -41,21 +39,21 @@ func Run(ctx context.Context, opts prochttp.HandlerOptions, serve Server) (err e
 	if err != nil {
 		return err
 	}
-	return Unasked(ctx, serve(ctx, handler))
+	return unasked(ctx, serve(ctx, handler))
 }
 
-// Unasked returns an error, or nil if it is only that ctx has ended.
-func Unasked(ctx context.Context, err error) error {
+// unasked returns an error, or nil if it is only that ctx has ended.
+func unasked(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil
 	}
 	return err
 }
 
-// On is the server on a listener.
-func On(listener net.Listener, log *slog.Logger) Server {
+// on is the server on a listener.
+func on(listener net.Listener, log *slog.Logger) server {
 	return func(ctx context.Context, handler http.Handler) error {
-		server := &http.Server{
+		s := &http.Server{
 			Handler: handler,
 			// The handler itself sets the deadlines of the body of a request and
 			// of the answer, because some answers wait for minutes.
@@ -65,7 +63,7 @@ func On(listener net.Listener, log *slog.Logger) Server {
 			ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 		}
 		failed := make(chan error, 1)
-		go func() { failed <- server.Serve(listener) }() // Close ends it
+		go func() { failed <- s.Serve(listener) }() // Close ends it
 		select {
 		case err := <-failed:
 			return err
@@ -74,15 +72,15 @@ func On(listener net.Listener, log *slog.Logger) Server {
 		// By now, every wait has been answered or is about to be.
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
-		return errors.Join(server.Shutdown(grace), server.Close())
+		return errors.Join(s.Shutdown(grace), s.Close())
 	}
 }
 
-// ListenTLS listens on an address with a certificate. Without TLS, anybody who
+// listenTLS listens on an address with a certificate. Without TLS, anybody who
 // listens in on the network would get the token. hosts are the names of the
 // certificate, for HandlerOptions.Hosts: under any other name, a request may come
 // from a web page.
-func ListenTLS(address, cert, key string) (listener net.Listener, hosts []string, err error) {
+func listenTLS(address, cert, key string) (listener net.Listener, hosts []string, err error) {
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	if err != nil {
 		return nil, nil, err
@@ -93,9 +91,9 @@ func ListenTLS(address, cert, key string) (listener net.Listener, hosts []string
 	return listener, pair.Leaf.DNSNames, err
 }
 
-// ReadToken reads a token. If others can read the file, it refuses the token,
+// readToken reads a token. If others can read the file, it refuses the token,
 // because anybody may have it by now.
-func ReadToken(name string) (string, error) {
+func readToken(name string) (string, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return "", err
