@@ -62,32 +62,24 @@ func serve(flags *flag.FlagSet, args []string) (err error) {
 	defer func() { err = errors.Join(err, unbox()) }()
 	ctx, stop := untilAsked()
 	defer stop()
-	local, err := proclocal.New(&proclocal.Options{Sandbox: box, Logger: log})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, local.Close()) }()
-	opts.Context = ctx // when it ends, the waits are answered
-	handler, err := prochttp.NewHandler(local, &opts)
-	if err != nil {
-		return err
-	}
-	if *view {
-		page, err := procview.Serve(ctx, local, "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
-		defer func() { _ = page.Close() }()
-		fmt.Fprintln(os.Stderr, "the page is", page.URL)
-	}
-	fmt.Fprintln(os.Stderr, "listening on", listener.Addr())
 	var held *procmgr.SandboxRules
 	if box != nil {
 		all := box.Rules()
 		held = &all
 	}
 	files := filehttp.HandlerOptions{Token: opts.Token, Insecure: opts.Insecure, Hosts: opts.Hosts}
-	return unasked(ctx, withFiles(held, files, on(listener, log))(ctx, handler))
+	return withLocal(ctx, opts, box, func(local *proclocal.Local, processes http.Handler) error {
+		if *view {
+			page, err := procview.Serve(ctx, local, "127.0.0.1:0")
+			if err != nil {
+				return err
+			}
+			defer func() { _ = page.Close() }()
+			fmt.Fprintln(os.Stderr, "the page is", page.URL)
+		}
+		fmt.Fprintln(os.Stderr, "listening on", listener.Addr())
+		return withFiles(held, files, on(listener, log))(ctx, processes)
+	})
 }
 
 // withFiles is a server that serves the files of this machine beside the processes, to the

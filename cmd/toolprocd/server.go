@@ -24,10 +24,10 @@ import (
 // [prochttp.ServeStdio].
 type server func(ctx context.Context, handler http.Handler) error
 
-// runLocal runs commands for the clients of a server until the server ends. No process that
-// it has started outlives it. The end of ctx is no error.
-func runLocal(ctx context.Context, opts prochttp.HandlerOptions, serve server) (err error) {
-	local, err := proclocal.New(&proclocal.Options{Logger: opts.Logger})
+// withLocal runs commands in this program for a server, as long as serve takes. A sandbox
+// is for all of them; nil is none. No process that it has started outlives it.
+func withLocal(ctx context.Context, opts prochttp.HandlerOptions, box proclocal.Sandbox, serve func(*proclocal.Local, http.Handler) error) (err error) {
+	local, err := proclocal.New(&proclocal.Options{Sandbox: box, Logger: opts.Logger})
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func runLocal(ctx context.Context, opts prochttp.HandlerOptions, serve server) (
 	if err != nil {
 		return err
 	}
-	return unasked(ctx, serve(ctx, handler))
+	return unasked(ctx, serve(local, handler))
 }
 
 // unasked returns an error, or nil if it is only that ctx has ended.

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"flag"
 	"log/slog"
+	"net/http"
 	"os"
 
 	"github.com/toolproc/toolproc/contrib/filetool/filehttp"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // stdio serves the one client at the other end of stdin and stdout. There is no further
@@ -33,7 +35,9 @@ func stdio(flags *flag.FlagSet, args []string) (err error) {
 	k, err := at.open(ctx, warnings(), rules, false)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported) && !rules.asked():
-		return runLocal(ctx, prochttp.HandlerOptions{Insecure: true, Logger: warnings()}, withFiles(nil, open, prochttp.ServeStdio))
+		return withLocal(ctx, prochttp.HandlerOptions{Insecure: true, Logger: warnings()}, nil, func(_ *proclocal.Local, processes http.Handler) error {
+			return withFiles(nil, open, prochttp.ServeStdio)(ctx, processes)
+		})
 	case err != nil:
 		return err
 	}
