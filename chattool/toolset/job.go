@@ -122,6 +122,18 @@ func (b *book) happened(e procmgr.Event) {
 	}
 }
 
+// shown returns the process of a job for a notice. The caller may change it.
+func (j *job) shown() procmgr.Process {
+	p := j.process
+	if p.ExitCode != nil {
+		p.ExitCode = new(*p.ExitCode)
+	}
+	if p.Waiting = nil; j.prompt != nil {
+		p.Waiting = new(*j.prompt)
+	}
+	return p
+}
+
 // notice says what has become of a process. What it quotes cannot leave its
 // line, nor its quotes.
 func (j *job) notice() string {
