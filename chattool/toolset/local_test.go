@@ -46,43 +46,6 @@ func (l *local) call(ctx context.Context, tool string, pairs ...any) map[string]
 	return got
 }
 
-func TestLocalExecute(t *testing.T) {
-	t.Parallel()
-	l := newLocal(t, nil)
-	require.NoError(t, os.WriteFile(filepath.Join(l.dir, "f"), []byte("one\ntwo\n"), 0o600))
-	require.NoError(t, os.Mkdir(filepath.Join(l.dir, "sub"), 0o700))
-	for _, tt := range []struct {
-		name, command, workdir string
-		output                 string
-		exitCode               int
-		note                   string
-	}{
-		{name: "success", command: "echo hi", output: "hi\n"},
-		{name: "failure", command: "echo no >&2; exit 3", output: "no\n", exitCode: 3},
-		{name: "killed", command: "kill -9 $$", exitCode: 137},
-		{name: "both streams", command: "true &> /dev/null"},
-		{name: "begins with a dash", command: "-x 2>/dev/null", exitCode: 127, note: "exit_code 127"},
-		{name: "file dump after cd", command: "cd sub && head -n 1 ../f", output: "one\n"},
-		{name: "write", command: "cat > g <<EOF\nx & y\nEOF\ncat < g", output: "x & y\n"},
-		{name: "workdir", command: "ls ../f", workdir: "sub", output: "../f\n"},
-		{name: "several lines", command: "a=1\nif [ $a = 1 ]; then\n  echo yes # no &\nfi\n", output: "yes\n"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			got := l.call(t.Context(), "execute", "command", tt.command, "workdir", tt.workdir)
-			require.Equal(t, false, got["isError"], got)
-			require.Equal(t, tt.output, got["output"])
-			require.EqualValues(t, tt.exitCode, got["exit_code"])
-			require.Equal(t, tt.exitCode == 0, got["success"])
-			require.Equal(t, "exited", got["state"])
-			require.NotContains(t, got, "process_id")
-			note, _ := got["note"].(string)
-			require.Contains(t, note, tt.note)
-			require.Equal(t, tt.note == "", note == "")
-		})
-	}
-}
-
 // A command that outlasts its timeout goes on, and is found again.
 func TestLocalTimeout(t *testing.T) {
 	t.Parallel()
@@ -142,52 +105,6 @@ func TestLocalBackground(t *testing.T) {
 		got := newLocal(t, nil).call(t.Context(), "execute", "command", "no-such-program &")
 		require.Equal(t, false, got["success"])
 		require.EqualValues(t, 127, got["exit_code"])
-	})
-}
-
-// A stop leaves no foreground command behind, not even one that ignores the
-// signal to end.
-func TestLocalCanceled(t *testing.T) {
-	t.Parallel()
-	// ready returns a context that ends once the command has written to "up".
-	ready := func(t *testing.T, l *local) context.Context {
-		up := filepath.Join(l.dir, "up")
-		require.NoError(t, syscall.Mkfifo(up, 0o600))
-		ctx, cancel := context.WithCancel(t.Context())
-		t.Cleanup(cancel)
-		go func() { // ends with the write
-			defer cancel()
-			_, _ = os.ReadFile(up)
-		}()
-		return ctx
-	}
-	for _, tt := range []struct{ name, command, want string }{
-		{"ends when asked", "echo up; echo > up; sleep 100", "the command was stopped"},
-		{"ignores it", `trap "" TERM; echo up; echo > up; while :; do sleep 100; done`, "the command was killed"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			l := newLocal(t, nil)
-			got := l.call(ready(t, l), "execute", "command", tt.command, "timeout", "1m")
-			require.Equal(t, false, got["isError"])
-			require.Equal(t, false, got["success"])
-			require.Contains(t, got["error"], tt.want)
-			require.Equal(t, "exited", got["state"])
-			require.Equal(t, "up\n", got["output"])
-			list := l.call(t.Context(), "process_list")
-			require.Equal(t, "exited", list["processes"].([]any)[0].(map[string]any)["state"])
-		})
-	}
-	t.Run("background is left alone", func(t *testing.T) {
-		t.Parallel()
-		l := newLocal(t, nil)
-		got := l.call(ready(t, l), "execute", "command", "echo > up; exec sleep 100", "run_in_background", true)
-		require.Equal(t, false, got["success"])
-		require.Contains(t, got["error"], "left alone")
-		require.Equal(t, "running", got["state"])
-		ended := l.call(t.Context(), "process_signal", "process_id", got["process_id"], "signal", "kill")
-		require.Equal(t, "exited", ended["state"])
-		require.Equal(t, "SIGKILL", ended["signal"])
 	})
 }
 

@@ -182,36 +182,6 @@ func TestNoEvents(t *testing.T) {
 	require.Contains(t, string(newSet(toolset.Static(&view{newWorld(), "chat"}), nil).Definitions()[0].Schema), "told of the first line")
 }
 
-// The model is not told of the processes of another chat, of another Set, or of the
-// host.
-func TestMeanwhileIsOnesOwn(t *testing.T) {
-	t.Parallel()
-	w := newWorld()
-	set := newSet(func(ctx context.Context) (procmgr.Manager, error) {
-		return &view{w, ctx.Value(chatKey{}).(string)}, nil
-	}, nil)
-	in := func(chat, tool, arguments string) toolset.Report {
-		ctx := context.WithValue(t.Context(), chatKey{}, chat)
-		return set.Call(ctx, toolset.Call{Name: tool, Arguments: json.RawMessage(arguments)}).Report
-	}
-	id := in("a", "execute", `{"command":"x","run_in_background":true}`).ProcessID
-	others := []*life{w.all[0], w.begin("a", procmgr.StartRequest{Background: true}), w.begin("", procmgr.StartRequest{Background: true})}
-	w.next.ends = true
-	in("a", "execute", `{"command":"foreground"}`)
-	for _, l := range others {
-		w.exit(l, 0)
-	}
-	require.Empty(t, in("b", "execute", `{"command":"x"}`).Meanwhile)
-	require.Empty(t, in("b", "process_output", nothing).Meanwhile)
-	require.Empty(t, in("b", "process_list", `{}`).Meanwhile)
-	require.Empty(t, in("", "execute", `{"command":"x"}`).Meanwhile, "the host is a conversation of its own")
-	require.Empty(t, in("", "process_list", `{}`).Meanwhile)
-	told := in("a", "execute", `{"command":"foreground"}`).Meanwhile
-	require.Len(t, told, 1)
-	require.True(t, strings.HasPrefix(told[0], id+" "))
-	require.Empty(t, in("a", "process_list", `{}`).Meanwhile)
-}
-
 // What a result tells counts against its budget.
 func TestMeanwhileCounts(t *testing.T) {
 	t.Parallel()

@@ -40,18 +40,6 @@ func TestResolver(t *testing.T) {
 	}
 }
 
-func TestResolverIsAskedAtEveryCall(t *testing.T) {
-	t.Parallel()
-	managers := map[any]*fake{"a": {}, "b": {}}
-	set := newSet(func(ctx context.Context) (procmgr.Manager, error) { return managers[ctx.Value(chatKey{})], nil }, nil)
-	for _, chat := range []string{"a", "b", "b"} {
-		ctx := context.WithValue(t.Context(), chatKey{}, chat)
-		set.Call(ctx, toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x"}`)})
-	}
-	require.Len(t, managers["a"].starts, 1)
-	require.Len(t, managers["b"].starts, 2)
-}
-
 func TestPanics(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
