@@ -26,7 +26,7 @@ func TestExecuteResult(t *testing.T) {
 	lost := exited("p1", 0, "")
 	lost.Process.ExitCode, lost.Process.EndedBy = nil, procmgr.CauseLost
 	long := exited("p1", 0, "a…z")
-	long.Truncated = &headtail.Truncation{OriginalBytes: 9, RetainedBytes: 2, OmittedBytes: 7, Strategy: "head_tail", Cuts: []headtail.Cut{{From: 1, To: 8, At: 1}}}
+	long.Truncated = &headtail.Truncation{OriginalBytes: 9, RetainedBytes: 2, OmittedBytes: 7, Strategy: "head_tail", Cuts: []headtail.Cut{{From: 1, To: 8, At: 1, Len: len("…")}}}
 	long.Process.LogPath = "/log"
 	logged := exited("p1", 0, "a")
 	logged.Process.LogPath = "/log"
@@ -39,6 +39,19 @@ func TestExecuteResult(t *testing.T) {
 	future := running("p1", "")
 	future.Process.StartedAt = time.Now().Add(time.Hour)
 
+	texts := map[string]string{ // some of the results in FormatText
+		"success":              "exit code 0 · 1.5s\n---\nhi\n",
+		"killed by a stranger": "exit code 137 · SIGKILL · 1.5s\nerror: ended by SIGKILL, which no tool sent\n---\n",
+		"exit code unknown":    "exited · 1.5s\nerror: ended, but its exit code is not known: most likely its manager was killed, and it was ended with it\n---\n",
+		"truncated": "exit code 0 · 1.5s · 9 bytes printed, 2 shown\n" +
+			"note: all of it is in /log; search it with grep -n -a PATTERN FILE\n" +
+			"note: process_output {\"process_id\":\"p1\",\"since\":1} reads on, and a larger max_output shows more; do not run the command again for that\n" +
+			"---\na…z",
+		"timeout": "running · process p1 · next_offset 0\n" +
+			"error: still running after 3s, the timeout; nothing was killed\n" +
+			"note: Do not run the command again. Use process_output {\"process_id\":\"p1\",\"since\":0,\"wait_timeout\":\"1m\"} to wait on, process_signal to end it.\n" +
+			"---\n",
+	}
 	for _, tt := range []struct {
 		name, arguments string
 		out             procmgr.Output
@@ -104,6 +117,9 @@ func TestExecuteResult(t *testing.T) {
 			require.False(t, res.IsError)
 			require.Equal(t, tt.out, *res.Output)
 			require.NotContains(t, res.Content, `\u00`)
+			if text, ok := texts[tt.name]; ok {
+				require.Equal(t, text, ask(t, m, fixed(), "execute", tt.arguments).Content)
+			}
 		})
 	}
 }

@@ -27,52 +27,6 @@ func ask(t testing.TB, m procmgr.Manager, opts *toolset.Options, tool, arguments
 	return newSet(toolset.Static(m), &text).Call(t.Context(), toolset.Call{Name: tool, Arguments: []byte(arguments)})
 }
 
-func TestTextResult(t *testing.T) {
-	t.Parallel()
-	cut := exited("p1", 1, "first\n\n\n... [omitted 106499 bytes] ...\n\nlast\n")
-	cut.Process.Elapsed = 12345 * time.Millisecond
-	cut.Process.LogPath = "/var/lib/agent/19-5aymafeemy.log"
-	cut.Truncated = &headtail.Truncation{OriginalBytes: 131075, RetainedBytes: 24576, OmittedBytes: 106499, Strategy: "head_tail",
-		Cuts: []headtail.Cut{{From: 6, To: 106505, At: 6, Len: len("\n\n... [omitted 106499 bytes] ...\n\n")}}}
-	cut.Next = 131075
-	future := running("p1", "so far")
-	future.Process.StartedAt = time.Now().Add(time.Hour) // the clock of another machine
-	signaled := exited("p1", 137, "")
-	signaled.Process.Signal, signaled.Process.EndedBy = "SIGKILL", procmgr.CauseSignal
-	lost := exited("p1", 0, "")
-	lost.Process.ExitCode, lost.Process.EndedBy = nil, procmgr.CauseLost
-	asked := exited("p1", 0, "Password: ")
-	for _, tt := range []struct {
-		name string
-		out  procmgr.Output
-		want string
-	}{
-		{"success", exited("p1", 0, "hi\n"), "exit code 0 · 1.5s\n---\nhi\n"},
-		{"no output", exited("p1", 3, ""), "exit code 3 · 1.5s\n---\n"},
-		{"cut", cut, "exit code 1 · 12.3s · 131,075 bytes printed, 24,576 shown\n" +
-			"note: all of it is in /var/lib/agent/19-5aymafeemy.log; search it with grep -n -a PATTERN FILE\n" +
-			"note: process_output {\"process_id\":\"p1\",\"since\":6} reads on, and a larger max_output shows more; do not run the command again for that\n" +
-			"---\nfirst\n\n\n... [omitted 106499 bytes] ...\n\nlast\n"},
-		{"running", future, "running · process p1 · next_offset 6\n" +
-			"error: still running after 10s, the timeout; nothing was killed\n" +
-			"note: Do not run the command again. Use process_output {\"process_id\":\"p1\",\"since\":6,\"wait_timeout\":\"1m\"} to wait on, process_signal to end it.\n" +
-			"---\nso far"},
-		{"killed", signaled, "exit code 137 · SIGKILL · 1.5s\nerror: ended by SIGKILL, which no tool sent\n---\n"},
-		{"lost", lost, "exited · 1.5s\nerror: ended, but its exit code is not known: most likely its manager was killed, and it was ended with it\n---\n"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			res := ask(t, &fake{start: answerStart(tt.out)}, fixed(), "execute", `{"command":"x"}`)
-			require.Equal(t, tt.want, res.Content)
-			require.False(t, res.IsError)
-			require.Equal(t, tt.out.Text, *res.Report.Output)
-			require.Equal(t, tt.out.Process.ExitCode, res.Report.ExitCode)
-			require.Equal(t, tt.out.Process.State, res.Report.State)
-		})
-	}
-	res := ask(t, &fake{start: answerStart(asked)}, nil, "execute", `{"command":"x"}`)
-	require.Contains(t, res.Content, "\nnote: ")
-}
-
 // The tools that read no output have a header and nothing else, or a table.
 func TestTextWithoutOutput(t *testing.T) {
 	t.Parallel()
