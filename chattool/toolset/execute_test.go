@@ -34,6 +34,8 @@ func TestExecuteResult(t *testing.T) {
 	shutdown.Process.EndedBy = procmgr.CauseShutdown
 	hungry, whole := exited("p1", 1, ""), exited("p1", 0, "")
 	hungry.Process.OOM, whole.Process.OOM = true, true
+	lifetime, trapped := exited("p1", 143, ""), exited("p1", 0, "")
+	lifetime.Process.EndedBy, trapped.Process.EndedBy = procmgr.CauseLifetime, procmgr.CauseLifetime
 	attached := exited("p1", 0, "")
 	attached.Attached = true
 	future := running("p1", "")
@@ -71,6 +73,10 @@ func TestExecuteResult(t *testing.T) {
 			`{"success":true,"output":"","exit_code":0,"state":"exited","duration":"1.5s","note":"ended a part of the command, so its result is not whole"}`},
 		{"manager closed", `{"command":"x"}`, shutdown,
 			`{"success":false,"output":"","exit_code":137,"state":"exited","duration":"1.5s","error":"manager was closed"}`},
+		{"ended by the host's limit", `{"command":"x"}`, lifetime,
+			`{"success":false,"output":"","exit_code":143,"state":"exited","duration":"1.5s","error":"ended after 1.5s by the host's limit on how long a process may run; another run gets the same limit"}`},
+		{"ended by the host's limit, with a trap", `{"command":"x"}`, trapped,
+			`{"success":false,"output":"","exit_code":0,"state":"exited","duration":"1.5s","error":"by the host's limit"}`},
 		{"detached", `{"command":"server & sleep 1"}`, detached("p1", 0, "x"),
 			`{"success":true,"output":"x","exit_code":0,"state":"detached","process_id":"p1","next_offset":1,"note":"live on as process p1"}`},
 		{"detached and failed", `{"command":"server & sleep 1"}`, detached("p1", 1, "x"),

@@ -118,29 +118,6 @@ func TestStableID(t *testing.T) {
 	}
 }
 
-// What the host's limit has ended is no success, whatever its exit code.
-func TestLifetimeIsOver(t *testing.T) {
-	t.Parallel()
-	for name, code := range map[string]int{"terminated": 143, "a trap": 0} {
-		t.Run(name, func(t *testing.T) {
-			out := exited("p1", code, "some")
-			out.Process.EndedBy = procmgr.CauseLifetime
-			_, got := call(t, &fake{start: answerStart(out)}, nil, "execute", `{"command":"x"}`)
-			require.Equal(t, false, got["success"])
-			require.Equal(t, "ended after 1.5s by the host's limit on how long a process may run; another run gets the same limit", got["error"])
-
-			w := newWorld()
-			set := newSet(toolset.Static(&view{w, "chat"}), nil)
-			set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"work","run_in_background":true}`)})
-			p := &w.all[0].Process
-			p.State, p.ExitCode, p.EndedBy, p.Elapsed = procmgr.Exited, &code, procmgr.CauseLifetime, time.Hour
-			w.happened(procmgr.EventExited, w.all[0], "")
-			res := set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"y"}`)})
-			require.Contains(t, strings.Join(res.Report.Meanwhile, "\n"), "was ended by the host's limit on how long a process may run")
-		})
-	}
-}
-
 // A model says with description what a call is for. It reaches the host, and nothing else.
 func TestDescriptionIsKept(t *testing.T) {
 	t.Parallel()

@@ -47,6 +47,7 @@ func TestMeanwhile(t *testing.T) {
 		{"request", "a", func(l *life) {
 			l.ExitCode, l.Signal, l.EndedBy, l.line = code(143), "SIGTERM", procmgr.CauseRequest, ""
 		}, ` ("a") ended on request (exit code 143) after 2m`},
+		{"lifetime", "a", func(l *life) { l.ExitCode, l.EndedBy, l.line = code(0), procmgr.CauseLifetime, "" }, ` ("a") was ended by the host's limit on how long a process may run (exit code 0) after 2m`},
 		{"memory", "a", func(l *life) { l.ExitCode, l.OOM, l.line = code(137), true, "" }, ` ("a") was most likely killed by the kernel's out-of-memory killer (exit code 137) after 2m`},
 		{"memory of a part", "a", func(l *life) { l.ExitCode, l.OOM, l.line = code(0), true, "" }, ` ("a") ended (exit code 0) after 2m; a part of it was killed by the kernel's out-of-memory killer`},
 		{"unknown code", "a", func(l *life) { l.EndedBy, l.line = procmgr.CauseLost, "" }, ` ("a") ended after 2m without a known exit code: most likely its manager was killed, and it was ended with it`},

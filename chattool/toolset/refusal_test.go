@@ -3,8 +3,8 @@ package toolset_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,9 +15,9 @@ import (
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
-// If a call is denied, the result quotes the reason and tells the model not to
-// try again, whichever tool it was and however far away the denial was made.
-func TestDenied(t *testing.T) {
+// If a call is denied, or the host does not offer it, the result says why and tells the
+// model not to try again, whichever tool it was and however far away the host is.
+func TestNeverWorks(t *testing.T) {
 	t.Parallel()
 	why := xerrors.Errorf("this chat may only read: %w", procmgr.ErrRefused)
 	denying := &fake{
@@ -28,56 +28,37 @@ func TestDenied(t *testing.T) {
 		list:   func(context.Context) ([]procmgr.Process, error) { return nil, why },
 		signal: func(context.Context, string, procmgr.Signal) error { return why },
 	}
-	for name, resolver := range map[string]toolset.Resolver{
-		"manager":  toolset.Static(denying),
-		"resolver": func(context.Context) (procmgr.Manager, error) { return nil, why },
-		"remote":   toolset.Static(remote(t, oneForAll{denying}, nil, nil)),
+	for _, tt := range []struct {
+		name string
+		m    procmgr.Manager
+		err  error
+		want string
+	}{
+		{"denied", denying, why, "this chat may only read. This was not allowed, .*do not retry it"},
+		{"unsupported", procmgr.Unsupported{}, errors.ErrUnsupported, "[Tt]his host does not offer it"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			set := newSet(resolver, nil)
-			for tool, arguments := range anyCall {
-				res := set.Call(t.Context(), toolset.Call{Name: tool, Arguments: []byte(arguments)})
-				got := contents(t, res)
-				require.True(t, res.IsError)
-				require.Regexp(t, "^nothing was (started|read|listed|sent|done): ", got["error"])
-				require.Contains(t, got["error"], "this chat may only read")
-				require.Contains(t, got["error"], "do not retry it")
-				require.NotContains(t, strings.ToLower(res.Content), "once more")
-				require.NotContains(t, got, "process_id")
-			}
-		})
-	}
-}
-
-// If the host does not offer a call, the result says so, and does not tell the model
-// to try again, however far away the host is.
-func TestUnsupported(t *testing.T) {
-	t.Parallel()
-	for name, resolver := range map[string]toolset.Resolver{
-		"manager":  toolset.Static(procmgr.Unsupported{}),
-		"resolver": func(context.Context) (procmgr.Manager, error) { return nil, errors.ErrUnsupported },
-		"remote":   toolset.Static(remote(t, oneForAll{procmgr.Unsupported{}}, nil, nil)),
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			set := newSet(resolver, &toolset.Options{Input: true})
-			for tool, arguments := range map[string]string{
-				"execute":        `{"command":"x"}`,
-				"process_output": `{"process_id":"x"}`,
-				"process_list":   `{}`,
-				"process_signal": `{"process_id":"x","signal":"kill"}`,
-				"process_input":  `{"process_id":"x","text":"y"}`,
-			} {
-				res := set.Call(t.Context(), toolset.Call{Name: tool, Arguments: []byte(arguments)})
-				got := contents(t, res)
-				require.True(t, res.IsError)
-				require.Regexp(t, "nothing was (started|read|listed|sent|written|done)", got["error"])
-				require.Regexp(t, "[Tt]his host does not offer it", got["error"])
-				require.NotRegexp(t, "(?i)try again|once more|may live", res.Content)
-				require.NotContains(t, got, "process_id")
-			}
-		})
+		for name, resolver := range map[string]toolset.Resolver{
+			"manager":  toolset.Static(tt.m),
+			"resolver": func(context.Context) (procmgr.Manager, error) { return nil, tt.err },
+			"remote":   toolset.Static(remote(t, oneForAll{tt.m}, nil, nil)),
+		} {
+			t.Run(tt.name+", "+name, func(t *testing.T) {
+				t.Parallel()
+				set, calls := newSet(resolver, withInput), maps.Clone(anyCall)
+				if tt.m != denying {
+					calls["process_input"] = `{"process_id":"x","text":"y"}`
+				}
+				for tool, arguments := range calls {
+					res := set.Call(t.Context(), toolset.Call{Name: tool, Arguments: []byte(arguments)})
+					got := contents(t, res)
+					require.True(t, res.IsError)
+					require.Regexp(t, "nothing was (started|read|listed|sent|written|done)", got["error"])
+					require.Regexp(t, tt.want, got["error"])
+					require.NotRegexp(t, "(?i)try again|once more|may live", res.Content)
+					require.NotContains(t, got, "process_id")
+				}
+			})
+		}
 	}
 }
 
