@@ -24,14 +24,6 @@ const (
 
 var updateDocs = flag.Bool("update-docs", false, "write the measured part of docs/output.md anew")
 
-// todaysTokens is what the results of the corpus in JSON took before a model
-// could set a budget, at 32 KiB each, and todaysSeen is how many of the wanted
-// lines they showed.
-const (
-	todaysTokens = 376682
-	todaysSeen   = 58
-)
-
 // checkTargets fails if highlights show less than they are meant to.
 func checkTargets(t *testing.T, all, heldout []measurement) {
 	least := map[int]int{8 << 10: 18, 20 << 10: 19, 32 << 10: 20} // recordings of the corpus with all wanted lines
@@ -81,13 +73,6 @@ func checkPage(t *testing.T, all, heldout []measurement) {
 	definitions := definitionsText(t)
 	tok.learn(t, texts)
 	count := func(text string) int { return tok.count(t, text) }
-	given := 0
-	for _, m := range all {
-		given += count(m.result.text)
-	}
-	require.LessOrEqual(t, given, todaysTokens*6/10)
-	_, seen := tally(all, slices.Index(sizes, defaultSize), func(s sized) sight { return s.json })
-	require.Greater(t, seen, todaysSeen)
 
 	page, err := os.ReadFile(corpusPage)
 	require.NoError(t, err)

@@ -142,6 +142,8 @@ func TestExecuteRequest(t *testing.T) {
 			procmgr.StartRequest{Command: "x", Wait: 10 * time.Second}},
 		{"all", `{"command":"x","timeout":"1m30s","workdir":" /tmp "}`, toolset.Options{Limit: limit},
 			procmgr.StartRequest{Command: "x", Wait: 90 * time.Second, WorkDir: " /tmp ", Limit: headtail.Limits{Line: 10}}},
+		{"prints a file", `{"command":"cat x"}`, toolset.Options{},
+			procmgr.StartRequest{Command: "cat x", Wait: 10 * time.Second}},
 		{"no wait", `{"command":"x","timeout":"0s"}`, toolset.Options{},
 			procmgr.StartRequest{Command: "x"}},
 		{"own default", `{"command":"x","timeout":""}`, toolset.Options{DefaultTimeout: time.Minute},
@@ -176,7 +178,7 @@ func TestExecuteRequest(t *testing.T) {
 			require.Equal(t, m.starts[0].ID, res.Output.Process.ID)
 			require.Positive(t, m.starts[0].Limit.Bytes)
 			require.LessOrEqual(t, m.starts[0].Limit.Bytes, cmp.Or(tt.opts.Limit.Bytes, 16000))
-			require.Positive(t, m.starts[0].Highlight)
+			require.Equal(t, tt.name != "prints a file", m.starts[0].Highlight > 0)
 			m.starts[0].ID, m.starts[0].Limit.Bytes, m.starts[0].Highlight = "", 0, 0
 			require.Equal(t, tt.want, m.starts[0])
 			if strings.HasPrefix(tt.name, "clamped") {
