@@ -250,15 +250,9 @@ func (k *kit) put(r *report, a excerpt, log string, notes []string) {
 	if t := r.Out.Truncated; t != nil {
 		told := *t
 		told.Cuts = nil // they are about the text as the manager gave it
-		r.Truncated, r.LogPath = &told, r.Out.Process.LogPath
-	}
-	if r.Lost {
-		told := headtail.Truncation{Strategy: "head_tail"}
-		if r.Truncated != nil {
-			told = *r.Truncated
+		if r.Truncated = &told; t.OmittedBytes > 0 {
+			r.LogPath = r.Out.Process.LogPath
 		}
-		told.Unknown = true
-		r.Truncated = &told
 	}
 }
 
@@ -282,7 +276,7 @@ func (r *report) shows() (spans []Span) {
 // and how to read more.
 func (k *kit) cutNotes(r *report, notes []string, binary bool) []string {
 	t, p := r.Out.Truncated, r.Out.Process
-	if t == nil {
+	if t == nil || t.OmittedBytes == 0 { // all is here, as far as it is known
 		return notes
 	}
 	var all []string

@@ -130,7 +130,7 @@ func (k *kit) place(r *report, m procmgr.Manager, out procmgr.Output) {
 // shows reports whether a result has the output of its process, as far as its
 // budget allows.
 func (k *kit) shows(r *report) bool {
-	return r.Out != nil && r.Reads && !r.isError && r.Screen == nil && !r.Lost && r.Out.Process.ID != "" && !isBinary(r.Out.Text)
+	return r.Out != nil && r.Reads && !r.isError && r.Screen == nil && !r.lost() && r.Out.Process.ID != "" && !isBinary(r.Out.Text)
 }
 
 // remember notes what a result has shown, when it is written.

@@ -119,8 +119,6 @@ type report struct {
 	Reads  bool
 	From   int64
 	Budget budget
-	// Lost says that an unknown amount of output was lost.
-	Lost bool
 	// Read reads the output again. It is nil if no manager can be asked.
 	Read func(procmgr.OutputRequest) (procmgr.Output, error)
 	// Again is how the output differs from one that the model has. If it is not
@@ -143,6 +141,9 @@ func (r *report) Add(format string, args ...any) {
 		r.Notes = append(r.Notes, format)
 	}
 }
+
+// lost reports whether an unknown amount of the output was lost.
+func (r *report) lost() bool { return r.Out.Truncated != nil && r.Out.Truncated.Unknown }
 
 // fail notes what went wrong.
 func (r *report) fail(format string, args ...any) {
@@ -226,12 +227,8 @@ func (k *kit) describeFrom(out procmgr.Output, from int64) report {
 	if p.OOM && r.Success {
 		r.Add("The kernel's out-of-memory killer ended a part of the command, so its result is not whole: use less memory.")
 	}
-	if t := out.Truncated; t != nil && t.Unknown {
-		r.Lost = true
+	if r.lost() {
 		r.Add("Some output was lost, and it is unknown how much: text that is missing here may still have been printed.")
-		if t.OmittedBytes == 0 {
-			out.Truncated = nil // the text is whole, as far as it is known
-		}
 	}
 	return r
 }
