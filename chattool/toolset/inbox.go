@@ -386,7 +386,7 @@ func (b *Inbox) adopt(ctx context.Context, m procmgr.Manager, from bookmark, lis
 	book.read = page.Next
 	for _, o := range from.Left {
 		p := procmgr.Process{ID: o.ID, ChatID: who.chat, Command: o.Command, Background: o.Background, State: procmgr.Running}
-		if j := l.add(who, p); j.unsure {
+		if j := l.add(who, p); j.stale {
 			j.maybe, j.matched, j.matchTold, j.matchedLine = o.Maybe, o.Matched, o.MatchTold, o.Line
 		}
 	}

@@ -25,9 +25,9 @@ type job struct {
 	order uint64 // the job was left after those with a smaller order
 	// process is the last state that is known. Its Command is cut.
 	process procmgr.Process
-	// maybe says that the process may never have started, and unsure that the
-	// events to come may not tell how it stands.
-	maybe, unsure bool
+	// maybe says that the process may never have started, and stale that the manager has
+	// to be asked about it: for line, or because the events may not tell how it stands.
+	maybe, stale bool
 	// ended says that the process has ended, lost that it is unknown how, and stopped
 	// that the user has stopped it.
 	ended, lost, stopped bool
@@ -41,10 +41,8 @@ type job struct {
 	// result.
 	prompt   *procmgr.Waiting
 	prompted time.Time
-	// line is the last line of the output: what it asks, or its last one. It is
-	// read when it is needed.
+	// line is the last line of the output: what it asks, or its last one.
 	line string
-	read bool
 	held string // the process that holds the port it wanted, if that is known
 }
 
@@ -52,7 +50,7 @@ type job struct {
 func (j *job) due() bool { return j.ended || j.matched || j.prompt != nil }
 
 // ready reports whether all is known that is to be told now.
-func (j *job) ready() bool { return j.read || !j.ended && j.prompt == nil }
+func (j *job) ready() bool { return !j.stale || !j.ended && j.prompt == nil }
 
 // prompts notes how a process waits for input, or that it does not if w is nil.
 func (j *job) prompts(w *procmgr.Waiting) {
@@ -61,7 +59,7 @@ func (j *job) prompts(w *procmgr.Waiting) {
 		j.prompt = nil
 	case !j.ended && (j.prompt == nil || !w.Since.Equal(j.prompt.Since)):
 		j.prompt, j.at = w, w.Since
-		j.line, j.read = "", false
+		j.line, j.stale = "", true
 	}
 }
 
@@ -78,8 +76,8 @@ func (j *job) toldPrompt(w *procmgr.Waiting) {
 // exit notes the end of a process.
 func (j *job) exit(p procmgr.Process) {
 	j.know(p)
-	j.ended, j.unsure, j.at, j.prompt = true, false, p.ExitedAt, nil
-	j.line, j.read = "", false
+	j.ended, j.at, j.prompt = true, p.ExitedAt, nil
+	j.line, j.stale = "", true
 }
 
 // know notes how the process of a job stands.
@@ -93,7 +91,7 @@ func (j *job) know(p procmgr.Process) {
 
 // lose notes that the manager knows a process no more.
 func (j *job) lose() {
-	j.ended, j.lost, j.read, j.unsure, j.prompt, j.line = true, true, true, false, nil, ""
+	j.ended, j.lost, j.stale, j.prompt, j.line = true, true, false, nil, ""
 	j.at = time.Now()
 	j.process.State, j.process.EndedBy = procmgr.Exited, procmgr.CauseLost
 }

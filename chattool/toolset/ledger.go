@@ -227,7 +227,7 @@ func (l *ledger) leave(who conversation, t *turn, shown []procmgr.Process) {
 		// twice does no harm, and what is lost by now is asked for.
 		b.read = ""
 		for _, j := range b.jobs {
-			j.unsure = !j.ended
+			j.stale = j.stale || !j.ended
 		}
 	}
 	j := l.add(who, p)
@@ -257,7 +257,7 @@ func (l *ledger) add(who conversation, p procmgr.Process) *job {
 		return j
 	}
 	l.order++
-	j := &job{id: p.ID, order: l.order, process: p, unsure: true}
+	j := &job{id: p.ID, order: l.order, process: p, stale: true}
 	b.jobs[p.ID] = j
 	if l.count++; l.count > maxLeft {
 		var most conversation
@@ -408,8 +408,7 @@ func events(ctx context.Context, m procmgr.Manager, req procmgr.EventsRequest) (
 }
 
 // enterEvents enters a page of events into a book. It returns the jobs to ask the manager
-// about: jobs whose state the events do not tell, and jobs that come next but whose last
-// line is not known.
+// about: stale ones that live, and those that have ended and come next.
 func (l *ledger) enterEvents(who conversation, m procmgr.Manager, after string, page procmgr.EventPage) (unread []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -427,12 +426,12 @@ func (l *ledger) enterEvents(who conversation, m procmgr.Manager, after string, 
 		b.read = page.Next
 	}
 	for _, j := range b.sorted() {
-		if j.unsure = j.unsure || page.Gap && !j.ended; j.unsure {
+		if j.stale = j.stale || page.Gap && !j.ended; j.stale && !j.ended {
 			unread = append(unread, j.id)
 		}
 	}
 	for i, j := range b.due() {
-		if i < maxTold && !j.unsure && !j.ready() {
+		if i < maxTold && j.stale && j.ended {
 			unread = append(unread, j.id)
 		}
 	}
@@ -456,17 +455,17 @@ func (l *ledger) enterOutput(who conversation, id string, out procmgr.Output, er
 	case missing && !j.ended:
 		j.lose()
 	case err != nil:
-		j.read = j.read || j.ended // or the next look tries again
+		j.stale = j.stale && !j.ended // the next look tries again
 	case p.State == procmgr.Exited || j.ended:
 		if p.ID = id; !j.ended {
 			j.exit(p)
 		}
-		j.line, j.read, j.held = lastLine(out.Text), true, held
+		j.line, j.stale, j.held = lastLine(out.Text), false, held
 	default:
-		p.ID, j.unsure = id, false
+		p.ID = id
 		j.know(p)
-		j.prompts(out.Process.Waiting)
-		j.line, j.read = lastLine(out.Text), true
+		j.prompts(p.Waiting)
+		j.line, j.stale = lastLine(out.Text), false
 	}
 }
 
