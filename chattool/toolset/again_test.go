@@ -111,25 +111,6 @@ func TestRanAgain(t *testing.T) {
 	require.Contains(t, read.Content, "TestNumber77")
 }
 
-func TestRanAgainJSON(t *testing.T) {
-	t.Parallel()
-	l := newLoop(t, toolset.Options{})
-	l.prints(tests(100, nil), 0)
-	id := l.run().Output.Process.ID
-	l.prints(tests(100, nil)+"one more\n", 3)
-	res := l.run()
-	got := contents(t, res)
-	require.True(t, strings.HasPrefix(res.Content, `{"again":"ran again · exit code 3 (0 before) · `), res.Content)
-	require.Regexp(t, `^ran again · exit code 3 \(0 before\) · \S+ \(\S+ before\) · differs from `+id+` by 1 line of 101:$`, got["again"])
-	require.EqualValues(t, 3, got["exit_code"])
-	require.Equal(t, false, got["success"])
-	require.Contains(t, got["output"], "\n+one more\n")
-	l.prints(tests(100, nil), 0)
-	got = contents(t, l.run())
-	require.Contains(t, got["again"], "the same output as ")
-	require.NotContains(t, got, "output", "an empty one would say that nothing was printed")
-}
-
 func TestNotComparedAgain(t *testing.T) {
 	t.Parallel()
 	much := tests(100, nil)

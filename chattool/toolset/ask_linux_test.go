@@ -129,6 +129,7 @@ func TestQuestionIsTold(t *testing.T) {
 			n, err := inbox.Pending(ctx)
 			require.NoError(t, err)
 			require.Contains(t, n.Text, `waits for input: "name?"`)
+			require.Contains(t, n.Text, "not from the user")
 			require.Len(t, n.Processes, 1)
 			require.NotNil(t, n.Processes[0].Waiting)
 			inbox.Ack(n)

@@ -218,16 +218,6 @@ func TestHeldInputPrograms(t *testing.T) {
 			require.Zero(t, d.ends())
 			require.Equal(t, "f2\n", l.shell("git diff --cached --name-only"))
 		}},
-		{"npm init", "npm", func(t *testing.T, l *local) {
-			d := l.open("open", "HOME=$PWD npm init")
-			d.until("package name")
-			got := d.input("text", "demo\n", "wait_for", "version")
-			for i := 0; got["state"] != "exited"; i++ {
-				require.Less(t, i, 20, "%v", got)
-				got = d.input("text", "\n")
-			}
-			require.Contains(t, l.shell("cat package.json"), `"name": "demo"`)
-		}},
 		{"python3 on a terminal", "python3", func(t *testing.T, l *local) {
 			d := l.open("terminal", "python3")
 			d.until(">>>")
@@ -236,13 +226,6 @@ func TestHeldInputPrograms(t *testing.T) {
 			got := d.input("end", true)
 			require.Equal(t, "exited", got["state"], "%v", got)
 			require.EqualValues(t, 0, got["exit_code"])
-		}},
-		{"bash", "bash", func(t *testing.T, l *local) {
-			d := l.open("terminal", "PS1='ready> ' bash --norc -i")
-			d.until("ready>")
-			require.Contains(t, d.input("text", "echo $((6*7))", "keys", enter, "wait_for", "^42$")["output"], "42\n")
-			d.input("text", "exit 3", "keys", enter)
-			require.Equal(t, 3, d.ends())
 		}},
 		{"git rebase -i", "git vi", func(t *testing.T, l *local) {
 			l.shell(repository)
@@ -253,14 +236,6 @@ func TestHeldInputPrograms(t *testing.T) {
 			d.input("text", ":wq", "keys", enter)
 			require.Zero(t, d.ends())
 			require.Equal(t, "commit-2\ncommit-1\n", l.shell("git log --format=%s"))
-		}},
-		{"less", "less", func(t *testing.T, l *local) {
-			l.shell("seq 1 1000 >numbers")
-			d := l.open("terminal", "less numbers")
-			d.until("numbers|^39$")
-			got := d.input("text", "G")
-			require.Contains(t, got["output"], "\n1000\n", "%v", got)
-			require.Equal(t, "exited", d.input("text", "q", "wait_for", "nothing")["state"])
 		}},
 		{"su", "su setpriv useradd userdel chpasswd", func(t *testing.T, l *local) {
 			testenv.Root(t)

@@ -139,20 +139,6 @@ func TestListIsBounded(t *testing.T) {
 	}
 }
 
-func TestListEntry(t *testing.T) {
-	t.Parallel()
-	p := exited("p1", 137, "").Process
-	p.Command = "echo <" + strings.Repeat("é", 200) + ">"
-	p.WorkDir, p.Signal, p.Background = "/w", "SIGKILL", true
-	res, got := call(t, &fake{list: func(context.Context) ([]procmgr.Process, error) { return []procmgr.Process{p}, nil }}, nil, "process_list", ``)
-	entry := got["processes"].([]any)[0].(map[string]any)
-	require.LessOrEqual(t, len(entry["command"].(string)), 200)
-	require.Regexp(t, "^echo <é+…$", entry["command"])
-	delete(entry, "command")
-	require.Equal(t, map[string]any{"process_id": "p1", "state": "exited", "exit_code": 137.0, "age": entry["age"]}, entry)
-	require.Contains(t, res.Content, "echo <é")
-}
-
 // A list that can never be had is not asked for once more, and each failure says why.
 func TestListThatCannotWorkIsNotTriedAgain(t *testing.T) {
 	t.Parallel()

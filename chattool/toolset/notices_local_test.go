@@ -31,47 +31,6 @@ func managers(t *testing.T) map[string]procmgr.Manager {
 	return map[string]procmgr.Manager{"local": l.Chat("a"), "http": remote(t, l, nil, nil)}
 }
 
-// An Inbox wakes a host as soon as something has happened.
-func TestInboxWait(t *testing.T) {
-	t.Parallel()
-	for name, m := range managers(t) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
-			defer cancel()
-			set := newSet(toolset.Static(m), inboxOptions())
-			inbox := set.Inbox(ctx, "")
-			woken := make(chan error, 1)
-			go func() { woken <- inbox.Wait(ctx) }() // the test waits for it below
-			file := filepath.Join(t.TempDir(), "go")
-			id := say(t, set, "execute", arguments(t, "run_in_background", true,
-				"command", "until [ -e "+file+" ]; do sleep 0.01; done; echo one; echo 3 failing; exit 1")).Report.ProcessID
-			require.NotEmpty(t, id)
-			require.NoError(t, os.WriteFile(file, nil, 0o600))
-			require.NoError(t, <-woken)
-			n, err := inbox.Pending(ctx)
-			require.NoError(t, err)
-			require.Regexp(t, `(?m)^- `+id+` \("until .*"\) exited with code 1 after \S+; last line: "3 failing"$`, n.Text)
-			require.Contains(t, n.Text, "not from the user")
-			require.Len(t, n.Processes, 1)
-			require.Equal(t, 1, *n.Processes[0].ExitCode)
-
-			require.NoError(t, inbox.Wait(ctx), "until it is acknowledged")
-			again, err := inbox.Pending(ctx)
-			require.NoError(t, err)
-			require.Equal(t, n, again)
-			inbox.Ack(n)
-			n, err = inbox.Pending(ctx)
-			require.NoError(t, err)
-			require.Empty(t, n)
-
-			short, stop := context.WithCancel(ctx)
-			stop()
-			require.ErrorIs(t, inbox.Wait(short), context.Canceled)
-		})
-	}
-}
-
 // A program that crashes loses nothing: the next one goes on with its cursor.
 func TestInboxAfterACrash(t *testing.T) {
 	t.Parallel()
