@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,7 +17,6 @@ import (
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
-	"github.com/toolproc/toolproc/procmgr/proctest"
 )
 
 // patience is a wait that ends earlier, unless something is wrong.
@@ -145,30 +143,4 @@ func TestMeanwhileIsClaimed(t *testing.T) {
 	slices.Sort(want)
 	slices.Sort(got)
 	require.Equal(t, want, got)
-}
-
-// asksEvents is a Manager that counts how often it is asked for events.
-type asksEvents struct {
-	procmgr.Manager
-	asked *atomic.Int64
-}
-
-func (m asksEvents) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
-	m.asked.Add(1)
-	return m.Manager.Events(ctx, req)
-}
-
-// One call asks once whether its manager has events.
-func TestEventsAreAskedForOnce(t *testing.T) {
-	t.Parallel()
-	s, asked := proctest.NewScript(), new(atomic.Int64)
-	defer func() { require.NoError(t, s.Close()) }()
-	s.On("true", proctest.Prints("", 0))
-	s.On("serve", func(c *proctest.Command) int { <-c.Context().Done(); return 0 })
-	set := newSet(toolset.Static(asksEvents{s.Chat("a"), asked}), nil)
-	say(t, set, "execute", `{"command":"true"}`) // with the description of the machine
-	asked.Store(0)
-	res := say(t, set, "execute", `{"command":"serve","run_in_background":true,"notify_on":"ready"}`)
-	require.Contains(t, res.Content, "you will be told when it ends")
-	require.Equal(t, int64(1), asked.Load())
 }

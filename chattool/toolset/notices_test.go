@@ -147,6 +147,10 @@ func TestMeanwhileRequests(t *testing.T) {
 	requests("execute", run(true)) // which asks for the description
 	require.Equal(t, none, requests("execute", run(true)))
 	require.Equal(t, "list 0, events 0, output 1", requests("process_output", nothing))
+	w.next.ends = false
+	require.Equal(t, "list 1, events 1, output 0", requests("execute", `{"command":"x","run_in_background":true,"notify_on":"x"}`), "whether there are events, once")
+	w.exit(w.all[len(w.all)-1], 0)
+	requests("process_output", `{"process_id":"`+w.all[len(w.all)-1].ID+`"}`)
 	require.Equal(t, "list 1, events 1, output 0", requests("execute", run(false)), "for the place from which on its end is told")
 	left := w.all[len(w.all)-1]
 	require.Equal(t, "list 0, events 0, output 1", requests("process_output", `{"process_id":"`+left.ID+`"}`))
