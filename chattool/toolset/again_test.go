@@ -167,12 +167,12 @@ func TestNotComparedAgain(t *testing.T) {
 			return l.run()
 		}},
 		{"a manager that does not know the question", toolset.Options{}, func(l *loop) toolset.Result {
-			l.set = newSet(toolset.Static(older{l.chat}), nil)
+			l.set = newSet(toolset.Static(against{l.chat, func() error { return procmgr.ErrInvalid }}), nil)
 			l.run()
 			return l.run()
 		}},
 		{"a manager that panics", toolset.Options{}, func(l *loop) toolset.Result {
-			l.set = newSet(toolset.Static(panicking{l.chat}), nil)
+			l.set = newSet(toolset.Static(against{l.chat, func() error { panic("no comparison") }}), nil)
 			l.run()
 			return l.run()
 		}},
@@ -198,23 +198,17 @@ func TestNotComparedAgain(t *testing.T) {
 	require.False(t, isWhole(l.run()))
 }
 
-// older is a manager of a version before Against.
-type older struct{ procmgr.Manager }
-
-func (o older) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
-	if req.Against != "" {
-		return procmgr.Output{}, procmgr.ErrInvalid
-	}
-	return o.Manager.Output(ctx, id, req)
+// against is a Manager with another answer to the question for changes.
+type against struct {
+	procmgr.Manager
+	answer func() error
 }
 
-type panicking struct{ procmgr.Manager }
-
-func (p panicking) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+func (a against) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 	if req.Against != "" {
-		panic("no comparison")
+		return procmgr.Output{}, a.answer()
 	}
-	return p.Manager.Output(ctx, id, req)
+	return a.Manager.Output(ctx, id, req)
 }
 
 // A model that prints a file wants its text.

@@ -79,6 +79,8 @@ func TestIntercept(t *testing.T) {
 	})
 }
 
+// OnResult gets each result with its call, in the context of the call, and one that panics
+// costs no result.
 func TestOnResult(t *testing.T) {
 	t.Parallel()
 	type told struct {
@@ -87,38 +89,24 @@ func TestOnResult(t *testing.T) {
 		result toolset.Result
 	}
 	var got []told
-	tell := func(ctx context.Context, c toolset.Call, r toolset.Result) {
-		got = append(got, told{ctx.Value(chatKey{}), c, r})
-	}
-	m := &fake{}
-	set := newSet(toolset.Static(m), &toolset.Options{OnResult: tell})
+	set := newSet(toolset.Static(&fake{list: func(context.Context) ([]procmgr.Process, error) { panic("oh") }}), &toolset.Options{
+		OnResult: func(ctx context.Context, c toolset.Call, r toolset.Result) {
+			got = append(got, told{ctx.Value(chatKey{}), c, r})
+			panic("oh")
+		},
+	})
 	ctx := context.WithValue(t.Context(), chatKey{}, "a")
-	calls := []toolset.Call{
+	for i, c := range []toolset.Call{
 		{ID: "1", Name: "execute", Arguments: json.RawMessage(`{"command":"x"}`)},
 		{ID: "2", Name: "execute", Arguments: json.RawMessage(`{"command":""}`)},
-		{ID: "3", Name: "process_list", Arguments: json.RawMessage(`{}`)},
+		{ID: "3", Name: "process_list", Arguments: json.RawMessage(`{}`)}, // which panics
 		{ID: "4", Name: "nothing"},
-	}
-	for _, c := range calls {
+	} {
 		res := set.Call(ctx, c)
-		require.Equal(t, told{"a", c, res}, got[len(got)-1])
+		require.Equal(t, i > 0, res.IsError, res.Content)
+		require.Len(t, got, i+1)
+		require.Equal(t, told{"a", c, res}, got[i])
 	}
-	require.Len(t, got, len(calls))
-
-	t.Run("a result of a call that panicked", func(t *testing.T) {
-		m.list = func(context.Context) ([]procmgr.Process, error) { panic("oh") }
-		res := set.Call(ctx, calls[2])
-		require.True(t, res.IsError)
-		require.Equal(t, told{"a", calls[2], res}, got[len(got)-1])
-		require.Len(t, got, len(calls)+1)
-	})
-
-	t.Run("one that panics", func(t *testing.T) {
-		set := newSet(toolset.Static(&fake{}), &toolset.Options{OnResult: func(context.Context, toolset.Call, toolset.Result) { panic("oh") }})
-		res := set.Call(ctx, calls[0])
-		require.False(t, res.IsError, res.Content)
-		require.NotEmpty(t, res.Content)
-	})
 }
 
 // TestShows compares what a result says that it shows with what it shows.
