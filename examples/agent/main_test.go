@@ -55,7 +55,7 @@ func TestLive(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t, openAI, func(results []string) reply {
+			s := newStage(t, "openai", func(results []string) reply {
 				if len(results) > 0 {
 					return reply{words: "Done."}
 				}
@@ -76,7 +76,7 @@ func TestLive(t *testing.T) {
 // the new output, and nothing that the model has read before.
 func TestLiveOutput(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, openAI, func(results []string) reply {
+	s := newStage(t, "openai", func(results []string) reply {
 		switch len(results) {
 		case 0:
 			return reply{words: "I start it.", tool: "execute", arguments: map[string]any{
@@ -101,14 +101,14 @@ func TestLiveOutput(t *testing.T) {
 // The words of a model cannot control the terminal.
 func TestPlain(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, openAI, func([]string) reply { return reply{words: "red\x1b[31m\x1b]0;title\a\r\tand\nmore"} })
+	s := newStage(t, "openai", func([]string) reply { return reply{words: "red\x1b[31m\x1b]0;title\a\r\tand\nmore"} })
 	require.NoError(t, s.session.turn(t.Context(), "Hello?"))
 	require.Equal(t, "\nred[31m]0;title\tand\nmore\n", s.out.String())
 }
 
 func TestMaxSteps(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, anthropicAPI, func([]string) reply {
+	s := newStage(t, "openai", func([]string) reply {
 		return reply{words: "Again.", tool: "process_list", arguments: map[string]any{}}
 	})
 	require.NoError(t, s.session.turn(t.Context(), "Go on."))
@@ -120,10 +120,10 @@ func TestMaxSteps(t *testing.T) {
 // prompt. What runs in the background goes on until the agent ends.
 func TestInterrupt(t *testing.T) {
 	dir := exampletest.Scratch(t)
-	for _, a := range apis {
-		t.Run(a.provider, func(t *testing.T) {
+	for _, provider := range providers {
+		t.Run(provider, func(t *testing.T) {
 			require.NoError(t, os.RemoveAll(filepath.Join(dir, "one")))
-			cmd := command(t, dir, newServer(t, a, func(results []string) reply {
+			cmd := command(t, dir, newServer(t, provider, func(results []string) reply {
 				switch len(results) {
 				case 0:
 					return reply{words: "A server.", tool: "execute", arguments: map[string]any{"command": "exec sleep 1000", "run_in_background": true}}
@@ -160,7 +160,7 @@ func TestInterrupt(t *testing.T) {
 // Without prompts from stdin, the stopped turn is the end of the agent.
 func TestInterruptPrompt(t *testing.T) {
 	dir := exampletest.Scratch(t)
-	cmd, out := program(t, dir, newServer(t, openAI, went))
+	cmd, out := program(t, dir, newServer(t, "openai", went))
 	exampletest.WaitFor(t, filepath.Join(dir, "one"))
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	require.Error(t, cmd.Wait())
@@ -173,7 +173,7 @@ func TestInterruptPrompt(t *testing.T) {
 func TestBrokenPipe(t *testing.T) {
 	t.Run("connection", func(t *testing.T) {
 		tmp := exampletest.Scratch(t)
-		cmd, out := program(t, tmp, newServer(t, openAI, went))
+		cmd, out := program(t, tmp, newServer(t, "openai", went))
 		exampletest.WaitFor(t, filepath.Join(tmp, "one"))
 		require.NoError(t, cmd.Process.Signal(syscall.SIGPIPE))
 		require.NoError(t, os.WriteFile(filepath.Join(tmp, "go"), nil, 0o600))
@@ -183,7 +183,7 @@ func TestBrokenPipe(t *testing.T) {
 	})
 	t.Run("output", func(t *testing.T) {
 		tmp := exampletest.Scratch(t)
-		cmd := command(t, tmp, newServer(t, openAI, went))
+		cmd := command(t, tmp, newServer(t, "openai", went))
 		out, err := cmd.StdoutPipe()
 		require.NoError(t, err)
 		require.NoError(t, cmd.Start())
@@ -212,13 +212,13 @@ func went(results []string) reply {
 func TestPrompts(t *testing.T) {
 	t.Chdir(exampletest.Scratch(t))
 	t.Setenv("OPENAI_API_KEY", "sk-test")
-	s := newServer(t, openAI, func(results []string) reply {
+	s := newServer(t, "openai", func(results []string) reply {
 		if len(results) > 0 {
 			return reply{words: "It is " + results[0]}
 		}
 		return reply{words: "I look.", tool: "execute", arguments: map[string]any{"command": `echo run >> ledger; echo "key=$OPENAI_API_KEY."`}}
 	})
-	s.fail = func(n int, _ *server, w http.ResponseWriter, _ reply) bool {
+	s.fail = func(n int, w http.ResponseWriter, _ reply) bool {
 		if n == 2 {
 			http.Error(w, `{"error":{"message":"not today"}}`, http.StatusForbidden)
 		}
@@ -249,7 +249,7 @@ func TestInput(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there is no terminal")
 	}
-	s := newServer(t, openAI, func(results []string) reply {
+	s := newServer(t, "openai", func(results []string) reply {
 		switch len(results) {
 		case 0:
 			return reply{words: "I start it.", tool: "execute", arguments: map[string]any{
@@ -281,6 +281,9 @@ func TestUsage(t *testing.T) {
 	} {
 		require.ErrorContains(t, run(strings.Fields(test.args), nil, newScreen(io.Discard, false)), test.want)
 	}
+	model, err := newModel(t.Context(), "anthropic", "http://127.0.0.1:1", "m")
+	require.NoError(t, err)
+	require.Equal(t, "anthropic", model.Provider())
 	t.Setenv("OPENAI_API_KEY", "sk-test")
 	require.ErrorContains(t, run(strings.Fields("-model m -provider openaicompat"), nil, newScreen(io.Discard, false)), "-base-url is missing")
 }
@@ -296,17 +299,17 @@ type stage struct {
 	out     *recorder
 }
 
-func newStage(t *testing.T, a api, answer func(results []string) reply) stage {
+func newStage(t *testing.T, provider string, answer func(results []string) reply) stage {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("the commands are a POSIX shell's")
 	}
-	s := stage{dir: t.TempDir(), out: new(recorder), server: newServer(t, a, answer)}
+	s := stage{dir: t.TempDir(), out: new(recorder), server: newServer(t, provider, answer)}
 	manager, err := proclocal.New(&proclocal.Options{WorkDir: s.dir})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, manager.Close()) })
 	s.manager = manager.Chat("test")
-	model, err := newModel(t.Context(), a.provider, s.server.URL, "m")
+	model, err := newModel(t.Context(), provider, s.server.URL, "m")
 	require.NoError(t, err)
 	s.session, err = newSession(model, s.manager, "", newScreen(s.out, false), &toolset.Options{}, 1000, maxSteps)
 	require.NoError(t, err)
@@ -378,7 +381,7 @@ func program(t *testing.T, dir string, s *server) (*exec.Cmd, *bytes.Buffer) {
 func command(t *testing.T, dir string, s *server, flags ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], append(flags,
-		"-provider", s.api.provider, "-base-url", s.URL, "-model", "m", "Go on.")...)
+		"-provider", s.provider, "-base-url", s.URL, "-model", "m", "Go on.")...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "AGENT_CHILD=1")
 	cmd.WaitDelay = long

@@ -27,7 +27,7 @@ const theCommand = "echo run >> ledger; echo this is the end of the command"
 
 // status answers with an HTTP error.
 func status(code int) failure {
-	return func(_ *server, w http.ResponseWriter, _ reply) {
+	return func(w http.ResponseWriter, _ reply) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(code)
 		_, _ = fmt.Fprintf(w, `{"type":"error","error":{"type":"api_error","message":"status %d"}}`, code)
@@ -35,14 +35,14 @@ func status(code int) failure {
 }
 
 // A failure is the way in which a request fails.
-type failure func(s *server, w http.ResponseWriter, r reply)
+type failure func(w http.ResponseWriter, r reply)
 
 // However the requests fail, the command runs once and whole, the model gets
 // its result, and the turn ends.
 func TestOnce(t *testing.T) {
 	broken := func(upTo func(events []string, half, whole int) []string, end func(http.ResponseWriter)) failure {
-		return func(s *server, w http.ResponseWriter, r reply) {
-			stream(w, upTo(s.api.events("call_broken", r)))
+		return func(w http.ResponseWriter, r reply) {
+			stream(w, upTo(eventsOf("call_broken", r)))
 			end(w)
 		}
 	}
@@ -62,12 +62,12 @@ func TestOnce(t *testing.T) {
 		{"500 afterwards", second, status(http.StatusInternalServerError)},
 		{"429 afterwards", second, status(http.StatusTooManyRequests)},
 		{"529 afterwards", second, status(529)},
-		{"reset afterwards", second, func(_ *server, w http.ResponseWriter, _ reply) { reset(w) }},
+		{"reset afterwards", second, func(w http.ResponseWriter, _ reply) { reset(w) }},
 		{"reset in mid-stream", first, broken(begun, reset)},
 		{"reset in mid-stream afterwards", second, broken(begun, reset)},
-		{"error event in mid-stream afterwards", second, func(s *server, w http.ResponseWriter, r reply) {
-			events, _, _ := s.api.events("call_broken", r)
-			stream(w, append(events[:3:3], s.api.overloaded))
+		{"error event in mid-stream afterwards", second, func(w http.ResponseWriter, r reply) {
+			events, _, _ := eventsOf("call_broken", r)
+			stream(w, append(events[:3:3], overloaded))
 		}},
 		{"cut within the arguments", first, broken(half, cleanly)},
 		{"reset within the arguments", first, broken(half, reset)},
@@ -76,13 +76,13 @@ func TestOnce(t *testing.T) {
 		{"cut before the last event", first, broken(nearly, cleanly)},
 		{"reset before the last event", first, broken(nearly, reset)},
 	} {
-		for _, a := range apis {
-			t.Run(test.name+"/"+a.provider, func(t *testing.T) {
+		for _, provider := range providers {
+			t.Run(test.name+"/"+provider, func(t *testing.T) {
 				t.Parallel() // fantasy waits 5 s before it asks again
-				s := newStage(t, a, oneRun)
-				s.server.fail = func(n int, s *server, w http.ResponseWriter, r reply) bool {
+				s := newStage(t, provider, oneRun)
+				s.server.fail = func(n int, w http.ResponseWriter, r reply) bool {
 					if n == test.request {
-						test.fails(s, w, r)
+						test.fails(w, r)
 					}
 					return n == test.request
 				}
@@ -95,14 +95,14 @@ func TestOnce(t *testing.T) {
 
 // If fantasy gives up, no result is lost: the next turn goes on.
 func TestGivenUp(t *testing.T) {
-	for _, a := range apis {
-		t.Run(a.provider, func(t *testing.T) {
+	for _, provider := range providers {
+		t.Run(provider, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t, a, oneRun)
+			s := newStage(t, provider, oneRun)
 			fails := status(http.StatusInternalServerError)
-			s.server.fail = func(n int, s *server, w http.ResponseWriter, r reply) bool {
+			s.server.fail = func(n int, w http.ResponseWriter, r reply) bool {
 				if n == 2 {
-					fails(s, w, r)
+					fails(w, r)
 				}
 				return n == 2
 			}
@@ -130,6 +130,6 @@ func (s stage) requireOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, processes, 1)
 	require.Equal(t, theCommand, processes[0].Command)
-	results := s.server.api.results(t, s.server.request(-1))
+	results := resultsIn(t, s.server.request(-1))
 	require.Contains(t, results[len(results)-1], "this is the end of the command")
 }

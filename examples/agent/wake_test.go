@@ -14,12 +14,12 @@ import (
 // A matched line wakes the idle model, and the process ends while the model is told of it. The model reads both once, and each turn after it still has them.
 func TestWakeTellsEachThingOnce(t *testing.T) {
 	t.Parallel()
-	for _, a := range apis {
-		t.Run(a.provider, func(t *testing.T) {
+	for _, provider := range providers {
+		t.Run(provider, func(t *testing.T) {
 			t.Parallel()
 			var s stage
 			answers := 0 // the server asks one answer after the other
-			s = newStage(t, a, func([]string) reply {
+			s = newStage(t, provider, func([]string) reply {
 				switch answers++; answers {
 				case 1:
 					return reply{words: "I start the tests.", tool: "execute", arguments: map[string]any{
