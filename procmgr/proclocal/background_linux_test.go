@@ -105,27 +105,39 @@ func leftBehindInTheBackground(t *testing.T, shells ...string) {
 // not escape Kill.
 func TestKillForkStorm(t *testing.T) {
 	t.Parallel()
+	testenv.Programs(t, "python3")
 	// Each script ends by itself once DIR has gone.
 	for name, script := range map[string]string{
 		"ignores all but kill": `trap '' TERM INT HUP QUIT; while [ -e $DIR ]; do sleep 1000 & sh -c 'trap "" TERM; sleep 1000 & wait' & sleep 0.01; done`,
 		"hops":                 `sleep 0.02; [ -e $DIR ] || exit; setsid sh $DIR/script & exit`,
 		"a storm of forks":     `for i in $(seq 500); do [ -e $DIR ] || exit; sh -c 'sleep 0.05; exec sleep 1000' & sleep 0.005; done`,
 		"hops and forks":       `trap '' TERM; sleep 1000 & sleep 0.02; [ -e $DIR ] || exit; setsid sh $DIR/script >/dev/null 2>&1 & exit`,
+		"a chain": `exec env -i python3 -c '
+import os, sys
+for i in range(20000):
+    if not os.path.exists(sys.argv[1]): break
+    if i == 20: open(sys.argv[1] + "/begun", "w")
+    if os.fork(): os._exit(0)
+    os.setsid()
+' $DIR >/dev/null 2>&1`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLocal(t, nil)
-			dir := t.TempDir()
-			marker := "toolproc-run-" + procmgr.NewID()
-			t.Cleanup(func() { killMarked(marker) })
+			dir := t.TempDir() // all of it has that in its environment or arguments
+			t.Cleanup(func() { killMarked(dir) })
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "script"), []byte(script), 0o600))
+			begun := "sleep 0.1"
+			if name == "a chain" {
+				begun = "until [ -e $DIR/begun ]; do sleep 0.01; done"
+			}
 			out := start(t, l, procmgr.StartRequest{
-				Command: "sh $DIR/script & sh $DIR/script & sleep 0.1; echo ready; wait",
-				Env:     map[string]string{"DIR": dir, "MARKER": marker},
+				Command: "sh $DIR/script & sh $DIR/script & " + begun + "; echo ready; while :; do sleep 1; done",
+				Env:     map[string]string{"DIR": dir},
 			})
 			out = ready(t, l, out.Process.ID, "ready")
 			require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Kill))
 			require.Equal(t, procmgr.Exited, ended(t, l, out.Process.ID).Process.State)
-			require.Empty(t, marked(marker))
+			require.Empty(t, marked(dir))
 		})
 	}
 }

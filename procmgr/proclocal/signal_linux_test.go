@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -19,19 +20,17 @@ import (
 )
 
 // marked returns the live processes with a text in their environment or
-// arguments.
+// arguments, which each live thread of a process shows.
 func marked(text string) (pids []string) {
-	entries, _ := os.ReadDir("/proc")
-	for _, e := range entries {
-		for _, file := range []string{"/environ", "/cmdline"} {
-			data, _ := os.ReadFile("/proc/" + e.Name() + file)
-			if strings.Contains(string(data), text) && e.Name() != "self" && alive(e.Name()) {
-				pids = append(pids, e.Name())
-				break
-			}
+	threads, _ := filepath.Glob("/proc/[0-9]*/task/*")
+	for _, thread := range threads {
+		environ, _ := os.ReadFile(thread + "/environ")
+		arguments, _ := os.ReadFile(thread + "/cmdline")
+		if bytes.Contains(append(environ, arguments...), []byte(text)) {
+			pids = append(pids, strings.Split(thread, "/")[2])
 		}
 	}
-	return pids
+	return slices.Compact(pids)
 }
 
 // If another part of the program has reaped a shell, its exit code is lost, and

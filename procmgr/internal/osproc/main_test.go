@@ -3,8 +3,6 @@ package osproc_test
 import (
 	"log/slog"
 	"os"
-	"regexp"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -140,9 +138,6 @@ func (c *command) kill(t testing.TB) osproc.Exit {
 	}
 }
 
-// number matches a line with the number of a process.
-var number = regexp.MustCompile(`(?m)^\d+$`)
-
 // alive reports whether a process lives; a zombie does not.
 func alive(pid string) bool {
 	stat, err := os.ReadFile("/proc/" + pid + "/stat")
@@ -157,12 +152,4 @@ func alive(pid string) bool {
 func eventually(t testing.TB, what string, f func() bool) {
 	t.Helper()
 	require.Eventually(t, f, long, 2*time.Millisecond, what)
-}
-
-// needs skips a test on Windows, whose shells lack something that Unix has.
-func needs(t testing.TB, what string) {
-	t.Helper()
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows has no " + what)
-	}
 }
