@@ -103,7 +103,6 @@ var arrows = []arrow{
 	{
 		dir:     "procmgr/internal/sockets",
 		outside: []string{sys, xerrors},
-		tests:   []string{"internal/testenv"},
 		why:     "it knows network namespaces and descriptors, and a process by its number alone",
 	},
 	{

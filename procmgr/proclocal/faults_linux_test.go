@@ -147,8 +147,10 @@ func TestLogsOfAKilledHost(t *testing.T) {
 	}
 	dir := t.TempDir()
 	living := run(t, newLocal(t, &proclocal.Options{LogDir: dir}), "seq 5").Process.LogPath
-	other := filepath.Join(dir, "other")
-	require.NoError(t, os.WriteFile(other, nil, 0o600))
+	others := []string{"other", "toolproc-logs-file", "toolproc-logs-link"} // the last two look like a host's directory
+	require.NoError(t, os.Mkdir(filepath.Join(dir, others[0]), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, others[1]), nil, 0o600))
+	require.NoError(t, os.Symlink(t.TempDir(), filepath.Join(dir, others[2])))
 
 	cmd := program(t)
 	cmd.Env = append(cmd.Env, "LOGS="+dir)
@@ -160,5 +162,8 @@ func TestLogsOfAKilledHost(t *testing.T) {
 	newLocal(t, &proclocal.Options{LogDir: dir})
 	require.NoFileExists(t, dead)
 	require.FileExists(t, living)
-	require.FileExists(t, other)
+	for _, other := range others {
+		_, err := os.Lstat(filepath.Join(dir, other))
+		require.NoError(t, err)
+	}
 }
