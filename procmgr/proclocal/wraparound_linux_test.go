@@ -1,13 +1,9 @@
 package proclocal_test
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"os/exec"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -30,26 +26,16 @@ const pidMax = 460
 // signals and kills the right process, and leaves strangers alone.
 func TestHeldNumbersAreGivenAgain(t *testing.T) {
 	testenv.Held(t)
-	if inProgram(t) && os.Getpid() == 1 {
-		beInit(t)
-		return
-	}
 	if !inProgram(t) {
 		t.Parallel()
+		testenv.Root(t)
+		testenv.Programs(t, "unshare")
 		if !numbersAreFew(t) {
 			testenv.Lacks(t, "kernel", "it is older than 6.14")
 		}
-		cmd := program(t)
-		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
-		var out bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &out, &out
-		err := cmd.Run()
-		if errors.Is(err, unix.EPERM) {
-			testenv.Lacks(t, "namespaces", "this user may not make a pid namespace: %v", err)
-		}
-		require.NoError(t, err, "in a program of its own:\n%s", &out)
-		require.Equal(t, 2, strings.Count(out.String(), "--- PASS: "+t.Name()), "PID 1 and its child:\n%s", &out)
-		t.Log(&out)
+		// PID 1 is a shell, which reaps the orphans.
+		few := fmt.Sprintf(`echo %d >/proc/sys/kernel/pid_max && "$@"; exit $?`, pidMax)
+		runProgram(t, program(t, "unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", few, "sh"))
 		return
 	}
 
@@ -148,29 +134,6 @@ func TestHeldNumbersAreGivenAgain(t *testing.T) {
 	t.Logf("%d numbers, given %d times more; %d strangers had one of them", len(seen), again, met.Load())
 	require.Greater(t, again, 50, "the numbers did not wrap around")
 	require.Positive(t, met.Load(), "no stranger was given a number that had been a process's")
-}
-
-// beInit does the work of PID 1 in a namespace: it mounts its /proc, runs the
-// test in a child and reaps the orphans.
-func beInit(t *testing.T) {
-	require.NoError(t, unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""))
-	require.NoError(t, unix.Mount("proc", "/proc", "proc", 0, ""))
-	require.NoError(t, os.WriteFile("/proc/sys/kernel/pid_max", []byte(fmt.Sprint(pidMax)), 0))
-	cmd := program(t)
-	pid, err := syscall.ForkExec(cmd.Path, cmd.Args, &syscall.ProcAttr{Env: cmd.Env, Files: []uintptr{0, 1, 2}})
-	require.NoError(t, err)
-	for {
-		var status unix.WaitStatus
-		got, err := unix.Wait4(-1, &status, 0, nil)
-		if err == unix.EINTR {
-			continue
-		}
-		require.NoError(t, err)
-		if got == pid {
-			require.Equal(t, 0, status.ExitStatus())
-			return
-		}
-	}
 }
 
 // numbersAreFew reports whether pid_max belongs to the namespace, as it does
