@@ -1,15 +1,16 @@
 package procmgr_test
 
 import (
-	"context"
 	"errors"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // Every method says that it cannot be done, in the form that Reason takes apart:
@@ -52,62 +53,27 @@ func TestUnsupported(t *testing.T) {
 	}
 }
 
-// A numbered is a Host that tells its own view and its chats' views apart.
-type numbered struct {
-	procmgr.Unsupported
-	shell string
-}
-
-func (n numbered) Describe(context.Context) (procmgr.Description, error) {
-	return procmgr.Description{Shell: n.shell}, nil
-}
-
-func (n numbered) Chat(id string) procmgr.Manager { return numbered{shell: n.shell + "/" + id} }
-
-// A marked is a Manager around another one, with a method of its own.
-type marked struct {
-	procmgr.Unsupported
-	m    procmgr.Manager
-	chat string
-}
-
-func (m marked) Describe(ctx context.Context) (procmgr.Description, error) {
-	d, err := m.m.Describe(ctx)
-	d.Shell = "<" + m.chat + ":" + d.Shell + ">"
-	return d, err
-}
-
-func (m marked) Unwrap() procmgr.Manager { return m.m }
-
-// The host's own view and each chat's view go through f.
+// The host's own view and each chat's view go through f, and have no method that f's
+// Manager has beside Manager's own.
 func TestWrapHost(t *testing.T) {
-	var wrapped []procmgr.Manager
-	mark := func(chatID string, m procmgr.Manager) procmgr.Manager {
-		wrapped = append(wrapped, m)
-		return marked{m: m, chat: chatID}
+	local, err := proclocal.New(nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, local.Close()) })
+	var wrapped []string
+	wrap := func(chatID string, m procmgr.Manager) procmgr.Manager {
+		wrapped = append(wrapped, chatID)
+		return guard{next: m}
 	}
-	described := func(m procmgr.Manager) string {
-		t.Helper()
-		d, err := m.Describe(t.Context())
-		require.NoError(t, err)
-		return d.Shell
+	host := procmgr.WrapHost(local, wrap)
+	require.Equal(t, []string{""}, wrapped, "once for the host")
+	for _, m := range []procmgr.Manager{host, host.Chat("a"), host.Chat("a"), procmgr.WrapHost(host, wrap).Chat("b")} {
+		_, err := m.Start(t.Context(), procmgr.StartRequest{Command: "git push"})
+		require.ErrorIs(t, err, procmgr.ErrRefused)
 	}
-	h := numbered{shell: "h"}
-	host := procmgr.WrapHost(h, mark)
-	require.Equal(t, []procmgr.Manager{h}, wrapped, "once for the host")
-	require.Equal(t, "<:h>", described(host))
-	for range 2 {
-		require.Equal(t, "<a:h/a>", described(host.Chat("a")))
-	}
-	require.Equal(t, "<:h/>", described(host.Chat("")))
-	require.Len(t, wrapped, 4, "and once for each call of Chat")
-	require.Equal(t, "<b:<b:h/b>>", described(procmgr.WrapHost(host, mark).Chat("b")))
-
-	// Of the methods of the Manager that f has returned, the host has only Manager's
-	// own.
-	_, ok := host.(interface{ Unwrap() procmgr.Manager })
-	require.False(t, ok)
+	require.Equal(t, []string{"", "a", "a", "", "b", "b"}, wrapped, "and once for each call of Chat")
+	_, err = host.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true", Wait: time.Minute})
+	require.NoError(t, err)
+	_, err = local.Chat("a").Output(t.Context(), "x", procmgr.OutputRequest{})
+	require.NoError(t, err)
 	require.Equal(t, reflect.TypeFor[procmgr.Host]().NumMethod(), reflect.TypeOf(host).NumMethod())
-	_, err := host.List(t.Context(), procmgr.ListRequest{})
-	require.ErrorIs(t, err, errors.ErrUnsupported)
 }
