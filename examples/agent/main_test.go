@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"io"
 	"net/http"
@@ -11,7 +12,6 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -157,54 +157,43 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// Without prompts from stdin, the stopped turn is the end of the agent.
-func TestInterruptPrompt(t *testing.T) {
-	dir := exampletest.Scratch(t)
-	cmd, out := program(t, dir, newServer(t, "openai", went))
-	exampletest.WaitFor(t, filepath.Join(dir, "one"))
-	require.NoError(t, cmd.Process.Signal(os.Interrupt))
-	require.Error(t, cmd.Wait())
-	require.Contains(t, out.String(), "agent: stopped\n")
-	exampletest.RequireNothingRuns(t, dir)
-}
-
-// A connection that breaks during a write raises SIGPIPE, and the agent retries. If the
-// reader of its own output is gone, as in "agent | head", the agent ends.
-func TestBrokenPipe(t *testing.T) {
-	t.Run("connection", func(t *testing.T) {
-		tmp := exampletest.Scratch(t)
-		cmd, out := program(t, tmp, newServer(t, "openai", went))
-		exampletest.WaitFor(t, filepath.Join(tmp, "one"))
-		require.NoError(t, cmd.Process.Signal(syscall.SIGPIPE))
-		require.NoError(t, os.WriteFile(filepath.Join(tmp, "go"), nil, 0o600))
-		require.NoError(t, cmd.Wait(), out)
-		require.Contains(t, out.String(), "It went.")
-		exampletest.RequireNothingRuns(t, tmp)
-	})
-	t.Run("output", func(t *testing.T) {
-		tmp := exampletest.Scratch(t)
-		cmd := command(t, tmp, newServer(t, "openai", went))
-		out, err := cmd.StdoutPipe()
-		require.NoError(t, err)
-		require.NoError(t, cmd.Start())
-		exampletest.WaitFor(t, filepath.Join(tmp, "one"))
-		require.NoError(t, out.Close())
-		require.NoError(t, os.WriteFile(filepath.Join(tmp, "go"), nil, 0o600))
-		require.Error(t, cmd.Wait())
-		require.Equal(t, 1, cmd.ProcessState.ExitCode(), "it ends by itself")
-		exampletest.RequireNothingRuns(t, tmp)
-	})
-}
-
-// went is a model whose command waits for a file, while another one runs.
-func went(results []string) reply {
-	switch len(results) {
-	case 0:
-		return reply{words: "A server.", tool: "execute", arguments: map[string]any{"command": "exec sleep 1000", "run_in_background": true}}
-	case 1:
-		return reply{words: "I wait.", tool: "execute", arguments: map[string]any{"command": "touch one; until [ -e go ]; do sleep 0.05; done", "timeout": "10m"}}
+// Without prompts from stdin, the stopped turn is the end of the agent. It also ends if
+// its reader is gone, as in "agent | head".
+func TestStopped(t *testing.T) {
+	for name, tt := range map[string]struct {
+		stop func(tmp string, cmd *exec.Cmd, out io.Closer) error
+		says string
+	}{
+		"SIGINT": {func(_ string, cmd *exec.Cmd, _ io.Closer) error { return cmd.Process.Signal(os.Interrupt) }, "agent: stopped\n"},
+		"no reader": {func(tmp string, _ *exec.Cmd, out io.Closer) error {
+			return errors.Join(out.Close(), os.WriteFile(filepath.Join(tmp, "go"), nil, 0o600))
+		}, "stopped before the end"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tmp := exampletest.Scratch(t)
+			cmd := command(t, tmp, newServer(t, "openai", func(results []string) reply {
+				switch len(results) {
+				case 0:
+					return reply{words: "A server.", tool: "execute", arguments: map[string]any{"command": "exec sleep 1000", "run_in_background": true}}
+				case 1:
+					return reply{words: "I wait.", tool: "execute", arguments: map[string]any{"command": "touch one; until [ -e go ]; do sleep 0.05; done", "timeout": "10m"}}
+				}
+				return reply{words: "It went."}
+			}))
+			var stderr bytes.Buffer
+			cmd.Stderr = &stderr
+			out, err := cmd.StdoutPipe()
+			require.NoError(t, err)
+			require.NoError(t, cmd.Start())
+			exampletest.WaitFor(t, filepath.Join(tmp, "one"))
+			require.NoError(t, tt.stop(tmp, cmd, out))
+			_, _ = io.Copy(io.Discard, out) // it may be closed
+			require.Error(t, cmd.Wait())
+			require.Contains(t, stderr.String(), tt.says)
+			require.Equal(t, 1, cmd.ProcessState.ExitCode(), "it ends by itself")
+			exampletest.RequireNothingRuns(t, tmp)
+		})
 	}
-	return reply{words: "It went."}
 }
 
 // Each line is a prompt. After a failed turn, an empty line goes on with that
@@ -368,16 +357,7 @@ func (r *recorder) on(text string, hook func()) {
 	r.hooks[text] = hook
 }
 
-// program starts this program in a directory, with the model of a provider.
-func program(t *testing.T, dir string, s *server) (*exec.Cmd, *bytes.Buffer) {
-	t.Helper()
-	cmd := command(t, dir, s)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	require.NoError(t, cmd.Start())
-	return cmd, &out
-}
-
+// command is this program in a directory, with the model of a provider.
 func command(t *testing.T, dir string, s *server, flags ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], append(flags,
