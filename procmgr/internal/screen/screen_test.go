@@ -3,7 +3,6 @@
 package screen_test
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 	"testing"
@@ -127,13 +126,4 @@ func FuzzWrite(f *testing.F) {
 		}
 		require.True(t, 0 <= v.Row && v.Row < 5 && 0 <= v.Col && v.Col < 17)
 	})
-}
-
-func BenchmarkWrite(b *testing.B) {
-	page := bytes.Repeat([]byte("\x1b[1;1H\x1b[32mcompiling\x1b[0m some file of a project\x1b[K\r\n"), 100)
-	s := screen.New(120, 40)
-	b.SetBytes(int64(len(page)))
-	for b.Loop() {
-		s.Write(page)
-	}
 }
