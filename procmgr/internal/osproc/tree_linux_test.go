@@ -93,14 +93,16 @@ func TestAdoptedOrphansAreReaped(t *testing.T) {
 	require.NoError(t, stranger.Wait(), "its exit is there for the one who started it")
 }
 
-// A member that was known is ended, even if it leaves session and cookie later.
+// A member that was known is ended, even if it leaves session and cookie later, with a late
+// mark as well.
 func TestKillReachesWhoLeavesLater(t *testing.T) {
-	s := open(t, osproc.Config{})
-	gone := filepath.Join(t.TempDir(), "gone")
-	c := start(t, s, "sh", "-c", "env -i sh -c 'sleep 0.2; exec setsid sh -c \"touch "+gone+"; exec sleep 1000\"' >/dev/null 2>&1 & exit 3")
-	c.left(t)
-	eventually(t, "it leaves the session", func() bool { _, err := os.Stat(gone); return err == nil })
-	c.kill(t)
+	for _, config := range []osproc.Config{{}, {NoSlice: true}} {
+		gone := filepath.Join(t.TempDir(), "gone")
+		c := start(t, open(t, config), "sh", "-c", "env -i sh -c 'sleep 0.2; exec setsid sh -c \"touch "+gone+"; exec sleep 1000\"' >/dev/null 2>&1 & exit 3")
+		require.Equal(t, 3, *c.left(t).Code())
+		eventually(t, "it leaves the session", func() bool { _, err := os.Stat(gone); return err == nil })
+		c.kill(t)
+	}
 }
 
 // A process that ends with its shell, or in the 50 ms after that, was not left
