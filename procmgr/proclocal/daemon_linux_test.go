@@ -79,7 +79,7 @@ func TestHeldDaemonsAreEnded(t *testing.T) {
 					}
 					found, unsure := endsDaemon(t, opts, tt.script, by)
 					// On a busy machine a daemon may leave its parent before a late mark is set.
-					for try := 1; try < 5 && late && !tt.escapes && !found; try++ {
+					for try := 1; try < 20 && late && !tt.escapes && !found; try++ {
 						require.True(t, unsure, "its end was told without a word")
 						found, unsure = endsDaemon(t, opts, tt.script, by)
 					}

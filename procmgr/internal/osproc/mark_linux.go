@@ -122,15 +122,18 @@ func (m mark) setAll(pid int) bool {
 	return true
 }
 
-// markLate marks a leader that has no slice. It reports whether nothing can have been
-// forked before that. Otherwise the tree is marked again after a while: one of the
-// leader's forks may be under way, and such a child inherits no mark and is not
-// listed yet.
+// markLate marks a leader that has no slice. It reports whether nothing was forked before
+// that. The leader is stopped meanwhile, mostly before it has run anything. Or else a fork
+// could be under way, whose child has copied the limits and has no number yet: such a fork
+// ends before the leader stops. If a number was given away, the tree is marked again after
+// a while, because a child of the leader may be forking too.
 func (s *session) markLate(newest func() int) (intime bool) {
+	stopped := s.stop()
+	defer func() { _ = member{pid: s.pid, fd: s.fd}.signal(unix.SIGCONT) }()
 	if !s.mark.set(s.pid) {
 		return false
 	}
-	if newest() == s.pid {
+	if stopped && newest() == s.pid {
 		return true // no number was given away since
 	}
 	again := func() {
@@ -143,6 +146,24 @@ func (s *session) markLate(newest func() int) (intime bool) {
 	again()
 	for _, after := range []time.Duration{time.Millisecond, 5 * time.Millisecond, 25 * time.Millisecond} {
 		time.AfterFunc(after, again)
+	}
+	return false
+}
+
+// mostStopping is how long stop waits. A leader that waits for a disk does not stop.
+const mostStopping = 20 * time.Millisecond
+
+// stop stops the leader. It reports whether it has stopped, or exited.
+func (s *session) stop() bool {
+	if (member{pid: s.pid, fd: s.fd}).signal(unix.SIGSTOP) != nil {
+		return false
+	}
+	for began := time.Now(); time.Since(began) < mostStopping; time.Sleep(10 * time.Microsecond) {
+		var info unix.Siginfo
+		err := unix.Waitid(unix.P_PIDFD, s.fd, &info, unix.WSTOPPED|unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+		if err != nil || info.Signo != 0 {
+			return err == nil
+		}
 	}
 	return false
 }
