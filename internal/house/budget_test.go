@@ -24,31 +24,31 @@ type part struct {
 // that raises one says what the lines buy. A directory belongs to the part that
 // names the longest path above it.
 var parts = []part{
-	{"output in bounded memory", []string{"headtail"}, 1343, 1250},
+	{"output in bounded memory", []string{"headtail"}, 1329, 1250},
 	{"environment", []string{"envpolicy"}, 1000, 1000},
-	{"contract", []string{"procmgr", "procmgr/internal/paging"}, 1299, 1200},
-	{"processes of the system", []string{"procmgr/internal/osproc", "procmgr/internal/procstat", "procmgr/internal/owndir", "procmgr/internal/sentinel"}, 3934, 3600},
+	{"contract", []string{"procmgr", "procmgr/internal/paging"}, 1274, 1200},
+	{"processes of the system", []string{"procmgr/internal/osproc", "procmgr/internal/procstat", "procmgr/internal/owndir", "procmgr/internal/sentinel"}, 3880, 3600},
 	{"process output", []string{
 		"procmgr/internal/capture", "procmgr/internal/charset", "procmgr/internal/linediff", "procmgr/internal/randre",
 		"procmgr/internal/redact",
-	}, 3743, 3600},
+	}, 3681, 3600},
 	{"local manager", []string{
 		"procmgr/proclocal", "procmgr/internal/screen", "procmgr/internal/sockets", "procmgr/internal/prompt", "procmgr/internal/idempotency",
 		"procmgr/internal/baseenv", "procmgr/internal/check", "procmgr/internal/callerr",
-	}, 6122, 4600},
-	{"HTTP", []string{"procmgr/prochttp"}, 3586, 3500},
-	{"keeper", []string{"procmgr/prockeep"}, 3149, 2200},
-	{"router", []string{"procmgr/procroute"}, 553, 500},
-	{"suite for hosts", []string{"procmgr/proctest"}, 3814, 3500},
-	{"tools", []string{"chattool"}, 7588, 7000},
-	{"toolprocd", []string{"cmd"}, 800, 800},
+	}, 6093, 4600},
+	{"HTTP", []string{"procmgr/prochttp"}, 3515, 3500},
+	{"keeper", []string{"procmgr/prockeep"}, 3066, 2200},
+	{"router", []string{"procmgr/procroute"}, 521, 500},
+	{"suite for hosts", []string{"procmgr/proctest"}, 3656, 3500},
+	{"tools", []string{"chattool"}, 7532, 7000},
+	{"toolprocd", []string{"cmd"}, 878, 800},
 	{"examples", []string{"examples"}, 2600, 2600},
 	{"everything else", []string{".", ".ci", "internal", "procmgr/internal"}, 1600, 1600},
-	{"contrib/filetool", []string{"contrib/filetool"}, 4742, 4600},
+	{"contrib/filetool", []string{"contrib/filetool"}, 4600, 4600},
 	{"contrib/sandbox", []string{"contrib/sandbox"}, 2209, 2200},
 	{"contrib/procnats", []string{"contrib/procnats"}, 2073, 2000},
 	{"contrib/procview", []string{"contrib/procview"}, 1900, 1900},
-	{"contrib/shellfacts", []string{"contrib/shellfacts"}, 2415, 1800},
+	{"contrib/shellfacts", []string{"contrib/shellfacts"}, 2205, 1800},
 	{"contrib/mcp", []string{"contrib/mcp"}, 1300, 1300},
 	{"contrib/acp", []string{"contrib/acp"}, 800, 800},
 	{"contrib/procotel", []string{"contrib/procotel"}, 712, 700},
@@ -58,7 +58,7 @@ var parts = []part{
 // The sums of the table, of all tests in lines, and of all Markdown in words.
 const (
 	rootGoal, contribGoal    = 37_000, 15_700
-	testBudget, testGoal     = 53_800, 45_000
+	testBudget, testGoal     = 50_600, 45_000
 	markdownBudget, wordGoal = 31_500, 31_500
 )
 
