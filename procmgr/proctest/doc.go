@@ -71,7 +71,7 @@
 //     threads, the out-of-memory killer, the longest command, a child that
 //     leaves its session and its output at the same moment.
 //   - What a host may find in an output or tell of a process beyond its duty:
-//     highlights, masked values, times that count as equal in changes.
+//     highlights, times that count as equal in changes.
 //   - Whether the host had a terminal that a command could have taken.
 //   - Failures that no test can cause on purpose: CauseLost, a restart of the
 //     host, an answer that was lost. If you serve a host over a network, test those

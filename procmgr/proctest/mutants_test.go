@@ -199,6 +199,10 @@ var mutants = []mutant{
 	{"describes nothing, with an error of its own", fault{describe: func(*procmgr.Description) error { return errors.New("it is nobody's business") }}, "shell/told"},
 
 	// Outputs
+	{"shows what is masked", search(func(out *procmgr.Output, _ procmgr.OutputRequest) {
+		out.MatchedLine = strings.ReplaceAll(out.MatchedLine, "[withheld: PROCTEST_TOKEN]", "k7Qm2Xw9Rt4Vz8Lp1Nc6")
+	}), "environment/secrets"},
+	{"does not say that it masks", output(func(out *procmgr.Output, _ procmgr.OutputRequest) { out.Redacted = nil }), "environment/secrets"},
 	{"is one byte behind", output(func(out *procmgr.Output, _ procmgr.OutputRequest) { out.Next = max(0, out.Next-1) }), "start/exit code; output/pages; output/next lies between runes; output/from; output/invalid bytes"},
 	{"keeps what is before From", reading(func(req *procmgr.OutputRequest) { req.From = 0 }), "output/pages; output/from; until/line by line; until/any new output; limit/from an offset"},
 	{"escapes", output(func(out *procmgr.Output, _ procmgr.OutputRequest) { out.Text = html.EscapeString(out.Text) }), "output/bytes survive; command/exactly as given"},

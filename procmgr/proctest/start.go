@@ -373,4 +373,22 @@ var environmentCases = []testCase{
 			}
 		}
 	}},
+	{"secrets", "if the value of a variable of the request is masked, Output.Redacted has its name, and the value stands in no output and is found by no search; if nothing is masked, Redacted is empty", environmentSecrets},
+}
+
+func environmentSecrets(c *check, m *view) {
+	const name, value, mask = "PROCTEST_TOKEN", "k7Qm2Xw9Rt4Vz8Lp1Nc6", "[withheld: PROCTEST_TOKEN]"
+	out := m.runAs(procmgr.StartRequest{Command: `echo "one $` + name + `"; echo "two $` + name + `"`, Env: map[string]string{name: value}})
+	if len(out.Redacted) == 0 {
+		c.text(out, "one "+value+"\ntwo "+value+"\n")
+		return
+	}
+	c.text(out, "one "+mask+"\ntwo "+mask+"\n")
+	c.errorIf(len(out.Redacted) != 1 || out.Redacted[0] != name, "Redacted is %q, and had to be the name of the variable, %q", out.Redacted, name)
+	found := m.read(out.Process.ID, procmgr.OutputRequest{Until: value[5:15]})
+	c.errorIf(found.Matched || strings.Contains(found.Text, value),
+		"a search for a part of a masked value returned the line %q and the text %s", found.MatchedLine, excerpt(found.Text))
+	if found = m.read(out.Process.ID, procmgr.OutputRequest{Until: "^two .*"}); found.MatchedLine != "two "+mask {
+		c.errorf("the line with a masked value is %q, and had to be %q", found.MatchedLine, "two "+mask)
+	}
 }
