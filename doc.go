@@ -30,7 +30,7 @@
 //     gets.
 //
 // The folder contrib of the repository has more, each part a module of its own:
-// facts about shell commands and policies over them, a sandbox, a page for a
+// facts about shell commands and a policy over them, a sandbox, a page for a
 // person, OpenTelemetry, machines that dial out to NATS, an MCP server, an agent
 // for editors, and programs on other libraries.
 //

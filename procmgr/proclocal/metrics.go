@@ -20,8 +20,8 @@ type Metrics struct {
 	// Exited is called for each process that has exited. It gets the cause of
 	// the end, and for how long the process ran.
 	Exited func(cause procmgr.Cause, ran time.Duration)
-	// Output is called with the number of bytes that processes print, as they
-	// come. If the output is kept as plain text, it counts that text.
+	// Output is called with the number of bytes of plain text that processes print, as
+	// they come.
 	Output func(bytes int)
 }
 
