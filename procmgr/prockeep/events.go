@@ -125,8 +125,8 @@ func (l *lostPart) List(_ context.Context, req procmgr.ListRequest) (procmgr.Lis
 }
 
 // Events implements [procmgr.Manager]. It does not wait, because the caller asks again. A
-// cursor is the time of the last process, because each has another one (see table.add), so
-// that it stays valid when the file is written anew.
+// cursor is the time of the last process. No two processes have the same one (see
+// table.add), and it stays the same when the file is written anew.
 func (l *lostPart) Events(_ context.Context, req procmgr.EventsRequest) (page procmgr.EventPage, err error) {
 	after, failed := strconv.ParseInt(req.After, 10, 64)
 	if failed != nil {

@@ -86,11 +86,14 @@ func New(r Router, opts *Options) procmgr.Host {
 	return made
 }
 
+// An askFunc asks one machine.
+type askFunc[T any] func(ctx context.Context, name string, h procmgr.Host) (T, error)
+
 // askAll asks all machines concurrently. It returns their answers by the names of the
 // machines, and the reasons why machines have not answered. Once enough reports true
 // for an answer, askAll returns, and slower machines are in neither map; a nil enough
 // never does. The goroutines end with the calls.
-func askAll[T any](ctx context.Context, hosts map[string]procmgr.Host, timeout time.Duration, ask func(ctx context.Context, name string, h procmgr.Host) (T, error), enough func(T) bool) (answers map[string]T, missing map[string]error) {
+func askAll[T any](ctx context.Context, hosts map[string]procmgr.Host, timeout time.Duration, ask askFunc[T], enough func(T) bool) (answers map[string]T, missing map[string]error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	type answer struct {

@@ -70,8 +70,8 @@
 //   - Effects that differ by platform or need a witness on the host: memory,
 //     threads, the out-of-memory killer, the longest command, a child that
 //     leaves its session and its output at the same moment.
-//   - What a host may find in an output or tell of a process beyond its duty:
-//     highlights, times that count as equal in changes.
+//   - What a host may do beyond the contract: highlights, times that count as
+//     equal in changes.
 //   - Whether the host had a terminal that a command could have taken.
 //   - Failures that no test can cause on purpose: CauseLost, a restart of the
 //     host, an answer that was lost. If you serve a host over a network, test those
