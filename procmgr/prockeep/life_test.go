@@ -562,6 +562,7 @@ func TestStopBeforeStart(t *testing.T) {
 	require.Eventually(t, func() bool { return !alive(first) }, long, time.Millisecond)
 	_, err := next.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true"})
 	require.ErrorIs(t, err, procmgr.ErrConflict)
+	require.ErrorContains(t, err, "it was stopped before it began")
 }
 
 // What a keeper knows of IDs is as old as its directory, whichever keepers there were.
