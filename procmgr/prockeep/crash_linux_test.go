@@ -269,7 +269,7 @@ func TestHeldTwoKeepers(t *testing.T) {
 				switch {
 				case err == nil && !out.Attached:
 					ran.Add(1)
-				case errors.Is(err, context.DeadlineExceeded), killedEarly(err): // or the next keeper was stopped for too long
+				case errors.Is(err, context.DeadlineExceeded), errors.Is(err, procmgr.ErrClosed), killedEarly(err): // or the next keeper was stopped for too long
 					refused.Add(1)
 				case err != nil && !errors.Is(err, procmgr.ErrUnknown):
 					assert.NoError(t, err)
