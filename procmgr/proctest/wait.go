@@ -188,9 +188,9 @@ var untilCases = []testCase{
 			}
 		}
 	}},
-	{"refuses", "Until fails with ErrInvalid if the pattern is no RE2 expression, has over 256 bytes, compiles to over 1,000 instructions, or wants a newline", func(c *check, m *view) {
+	{"refuses", "Until fails with ErrInvalid if the pattern is no RE2 expression, has over 256 bytes, compiles to over 1,000 instructions, or wants a newline or text behind a $", func(c *check, m *view) {
 		running, exited := m.sleeper(), m.run("true").Process.ID
-		for _, pattern := range []string{"(", `(a)\1`, "a(?=b)", strings.Repeat("x", 257), "(a{30}){40}", "a{1001}", `ready\n`, "ready\nready"} {
+		for _, pattern := range []string{"(", `(a)\1`, "a(?=b)", strings.Repeat("x", 257), "(a{30}){40}", "a{1001}", `ready\n`, "ready\nready", "a$b"} {
 			for _, id := range []string{running, exited} {
 				c.is(errOf(m.tryRead(id, procmgr.OutputRequest{Until: pattern, Wait: c.long})), procmgr.ErrInvalid, "Output with the pattern %s", excerpt(pattern))
 			}
