@@ -128,8 +128,9 @@ func (m mark) setAll(pid int) bool {
 // ends before the leader stops. If a number was given away, the tree is marked again after
 // a while, because a child of the leader may be forking too.
 func (s *session) markLate(newest func() int) (intime bool) {
-	stopped := s.stop()
-	defer func() { _ = member{pid: s.pid, fd: s.fd}.signal(unix.SIGCONT) }()
+	leader := member{pid: s.pid, fd: s.fd}
+	stopped := leader.stop()
+	defer func() { _ = leader.signal(unix.SIGCONT) }()
 	if !s.mark.set(s.pid) {
 		return false
 	}
@@ -146,24 +147,6 @@ func (s *session) markLate(newest func() int) (intime bool) {
 	again()
 	for _, after := range []time.Duration{time.Millisecond, 5 * time.Millisecond, 25 * time.Millisecond} {
 		time.AfterFunc(after, again)
-	}
-	return false
-}
-
-// mostStopping is how long stop waits. A leader that waits for a disk does not stop.
-const mostStopping = 20 * time.Millisecond
-
-// stop stops the leader. It reports whether it has stopped, or exited.
-func (s *session) stop() bool {
-	if (member{pid: s.pid, fd: s.fd}).signal(unix.SIGSTOP) != nil {
-		return false
-	}
-	for began := time.Now(); time.Since(began) < mostStopping; time.Sleep(10 * time.Microsecond) {
-		var info unix.Siginfo
-		err := unix.Waitid(unix.P_PIDFD, s.fd, &info, unix.WSTOPPED|unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
-		if err != nil || info.Signo != 0 {
-			return err == nil
-		}
 	}
 	return false
 }

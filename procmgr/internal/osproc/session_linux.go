@@ -333,6 +333,25 @@ func (m member) signal(sig syscall.Signal) error {
 	return nil
 }
 
+// mostStopping is how long stop waits. A member that waits for a disk does not stop.
+const mostStopping = 20 * time.Millisecond
+
+// stop stops a member that is a child of this program. It reports whether the member has
+// stopped, or exited.
+func (m member) stop() bool {
+	if m.signal(unix.SIGSTOP) != nil {
+		return false
+	}
+	for began := time.Now(); time.Since(began) < mostStopping; time.Sleep(10 * time.Microsecond) {
+		var info unix.Siginfo
+		err := unix.Waitid(unix.P_PIDFD, m.fd, &info, unix.WSTOPPED|unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+		if err != nil || info.Signo != 0 {
+			return err == nil
+		}
+	}
+	return false
+}
+
 // reap reaps a member that has exited, if this program has adopted it as PID 1
 // or as a subreaper. It does nothing to a child of another process, and nothing
 // to a member that lives.
