@@ -132,10 +132,7 @@ func (k *kit) hasEvents(ctx context.Context, t *turn, who conversation) bool {
 	if !known && !t.asked {
 		ctx, cancel := fresh(ctx, lookLimit)
 		defer cancel()
-		t.asked, t.silent = true, errors.Is(survive(func() error {
-			_, err := t.manager.Events(ctx, procmgr.EventsRequest{Limit: 1})
-			return err
-		}), errors.ErrUnsupported)
+		t.asked, t.silent = true, isSilent(ctx, t.manager)
 	}
 	return known || !t.silent
 }
@@ -408,7 +405,7 @@ func events(ctx context.Context, m procmgr.Manager, req procmgr.EventsRequest) (
 }
 
 // enterEvents enters a page of events into a book. It returns the jobs to ask the manager
-// about: stale ones that live, and those that have ended and come next.
+// about: stale jobs that live, and the ended ones that come next.
 func (l *ledger) enterEvents(who conversation, m procmgr.Manager, after string, page procmgr.EventPage) (unread []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -155,10 +155,7 @@ func (ms *machines) describe(ctx context.Context, m procmgr.Manager) procmgr.Des
 		return now.Description // the next call asks again
 	}
 	if first {
-		now.silent = errors.Is(survive(func() error {
-			_, err := m.Events(ctx, procmgr.EventsRequest{Limit: 1})
-			return err
-		}), errors.ErrUnsupported)
+		now.silent = isSilent(ctx, m)
 	}
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
@@ -168,6 +165,14 @@ func (ms *machines) describe(ctx context.Context, m procmgr.Manager) procmgr.Des
 	now.of = m
 	ms.last = now
 	return now.Description
+}
+
+// isSilent reports whether a manager has no events.
+func isSilent(ctx context.Context, m procmgr.Manager) bool {
+	return errors.Is(survive(func() error {
+		_, err := m.Events(ctx, procmgr.EventsRequest{Limit: 1})
+		return err
+	}), errors.ErrUnsupported)
 }
 
 // survive asks a manager that may panic.
