@@ -84,7 +84,7 @@ func ends(re *syntax.Regexp) bool {
 	case syntax.OpEndText, syntax.OpEndLine:
 		return true
 	case syntax.OpCapture, syntax.OpConcat:
-		return len(re.Sub) > 0 && ends(re.Sub[len(re.Sub)-1])
+		return ends(re.Sub[len(re.Sub)-1])
 	}
 	return false
 }
@@ -93,7 +93,7 @@ func ends(re *syntax.Regexp) bool {
 func isCharacter(re *syntax.Regexp) bool {
 	switch re.Op {
 	case syntax.OpCapture, syntax.OpPlus, syntax.OpConcat:
-		return len(re.Sub) > 0 && isCharacter(re.Sub[0])
+		return isCharacter(re.Sub[0])
 	case syntax.OpLiteral, syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
 		return true
 	}

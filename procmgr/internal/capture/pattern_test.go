@@ -10,8 +10,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
-// A pattern that wants a newline, or text behind a $, is refused, with words that help,
-// and none of which a line may match. checkUntil holds the latter for random patterns.
+// A pattern that wants a newline, or text behind a $, is refused, with words that help. No
+// line matches a refused pattern: checkUntil holds that for random patterns.
 func TestPatterns(t *testing.T) {
 	for _, tt := range []struct{ name, pattern, advice string }{
 		{"text", "listening on 80", ""},
