@@ -101,7 +101,7 @@ func TestResume(t *testing.T) {
 	require.Equal(t, want.String(), got.String())
 }
 
-// counts are of the calls of a Host: those that wait now, the most at a time, and signals.
+// counts has how many calls of a Host wait now, the most at a time, and the signals.
 type counts struct{ waits, most, signals atomic.Int64 }
 
 type counting struct {

@@ -21,8 +21,8 @@ type reply struct {
 	arguments map[string]any
 }
 
-// providers are the names for -provider of the providers that a server plays. The API of
-// the second is that of the first.
+// providers are the names for -provider of the providers that a server plays. Both have the
+// same API.
 var providers = []string{"openai", "openaicompat"}
 
 // overloaded is an event that says that the provider is overloaded.

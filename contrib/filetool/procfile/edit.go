@@ -171,8 +171,8 @@ func (f *EditedFile) hunk(after []byte, c span, set secrets, room *int) {
 // A span is a part of a text in bytes, or some lines of it, from 0 on.
 type span struct{ from, to int }
 
-// moved returns the changed parts of a text after one more edit: those of the edits before,
-// where they are now, and its own. They are in order, and no two touch.
+// moved returns the changed parts of a text after one more edit: what the edits before have
+// changed, where it is now, and what this one has. They are in order, and no two touch.
 func moved(before []span, changes []edits.Change) []span {
 	where := func(at int) int {
 		i := sort.Search(len(changes), func(i int) bool { return changes[i].To > at }) // the first that does not end before it
