@@ -104,11 +104,15 @@ func TestSiblingManagers(t *testing.T) {
 		require.Contains(t, out.Text, "--- PASS: TestSiblingManagers", "it runs in a process of a manager")
 		return
 	}
+	const rlimitLocks = 10 // RLIMIT_LOCKS
+	var mark unix.Rlimit
+	eventually(t, "the outer manager has marked this program, which it has started", func() bool {
+		require.NoError(t, unix.Prlimit(0, rlimitLocks, nil, &mark))
+		return mark.Max != unix.RLIM_INFINITY
+	})
 	l, err := proclocal.New(nil)
 	require.NoError(t, err)
 	p := begin(t, l, "echo ready; exec sleep 1000").Process
-	const rlimitLocks = 10 // RLIMIT_LOCKS
-	var mark unix.Rlimit
 	require.NoError(t, unix.Prlimit(p.PID, rlimitLocks, nil, &mark))
 	like := func(env ...string) *exec.Cmd {
 		cmd := exec.CommandContext(t.Context(), "sleep", "1000")
