@@ -25,9 +25,7 @@ var programs = map[string]func(args []string) error{
 	"sh":   shell,
 	"bash": shell,
 	"cat":  cat,
-	"date": date,
 	"env":  env,
-	"grep": grep,
 	"head": head,
 	"seq":  seq,
 	"tr":   tr,
@@ -172,15 +170,6 @@ func cat(names []string) error {
 	return nil
 }
 
-// date is date +%s%N.
-func date(args []string) error {
-	if len(args) != 1 || args[0] != "+%s%N" {
-		return fmt.Errorf("arguments %q: only +%%s%%N is known", args)
-	}
-	fmt.Println(time.Now().UnixNano())
-	return nil
-}
-
 // env is env [-0].
 func env(args []string) error {
 	end := "\n"
@@ -192,28 +181,6 @@ func env(args []string) error {
 		out.WriteString(kv + end)
 	}
 	return out.Flush()
-}
-
-// grep is grep -n TEXT FILE.
-func grep(args []string) error {
-	if len(args) != 3 || args[0] != "-n" {
-		return fmt.Errorf("arguments %q: only -n TEXT FILE is known", args)
-	}
-	text, err := os.ReadFile(args[2])
-	if err != nil {
-		return err
-	}
-	number, found := 0, false
-	for line := range strings.Lines(string(text)) {
-		if number++; strings.Contains(line, args[1]) {
-			found = true
-			fmt.Printf("%d:%s\n", number, strings.TrimSuffix(line, "\n"))
-		}
-	}
-	if !found {
-		return interp.ExitStatus(1)
-	}
-	return nil
 }
 
 // head is head -c BYTES FILE; of /dev/zero there are as many as it takes.
