@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -85,9 +84,7 @@ func TestRealPort(t *testing.T) {
 // A second server of the chat is told who has its port, in its own result or in its notice.
 func TestLocalPortIsTaken(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("python3"); err != nil {
-		t.Skip("python3 is not there")
-	}
+	testenv.Programs(t, "python3")
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	port := free.Addr().(*net.TCPAddr).Port

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/envpolicy"
+	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
@@ -48,9 +49,7 @@ func TestDefaultShell(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, program := range tt.links {
-				if _, err := exec.LookPath(program); err != nil {
-					t.Skip("there is no " + program)
-				}
+				testenv.Programs(t, program)
 			}
 			onPath(t, tt.links)
 			l := newLocal(t, nil)
@@ -109,9 +108,10 @@ func TestShell(t *testing.T) {
 // for, and the policy decides about that; the other is a bash that takes itself
 // for the session of an SSH connection.
 func TestStartupFiles(t *testing.T) {
-	if plainShell() != "bash" || runtime.GOOS == "windows" {
+	if runtime.GOOS == "windows" {
 		t.Skip("the default shell is not a bash of Unix")
 	}
+	testenv.Programs(t, "bash")
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	for _, name := range []string{".bashrc", ".bash_profile", ".profile", ".bash_env"} {
