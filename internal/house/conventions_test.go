@@ -2,9 +2,12 @@ package house_test
 
 import (
 	"cmp"
+	"fmt"
 	"go/ast"
+	"go/constant"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"io/fs"
 	"net/url"
 	"os"
@@ -28,118 +31,50 @@ func TestXerrorsFormats(t *testing.T) {
 		fset := token.NewFileSet()
 		file, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)
 		require.NoError(t, err)
-		for _, call := range xerrorsCalls(file) {
-			calls++
-			if problem := checkXerrorsCall(call); problem != "" {
-				t.Errorf("%s: xerrors.Errorf: %s", fset.Position(call.Pos()), problem)
+		ast.Inspect(file, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok && types.ExprString(call.Fun) == "xerrors.Errorf" {
+				calls++
+				if problem := checkXerrorsCall(call); problem != "" {
+					t.Errorf("%s: xerrors.Errorf: %s", fset.Position(call.Pos()), problem)
+				}
 			}
-		}
+			return true
+		})
 	}
 	require.NotZero(t, calls, "no call of xerrors.Errorf was found, so none was checked")
 }
 
-// xerrorsCalls finds the calls of xerrors.Errorf, whatever name the file gives
-// the imported package.
-func xerrorsCalls(file *ast.File) []*ast.CallExpr {
-	local := ""
-	for _, spec := range file.Imports {
-		if spec.Path.Value == `"golang.org/x/xerrors"` {
-			local = "xerrors"
-			if spec.Name != nil {
-				local = spec.Name.Name
-			}
-		}
-	}
-	if local == "" {
-		return nil
-	}
-	var calls []*ast.CallExpr
-	ast.Inspect(file, func(n ast.Node) bool {
-		call, ok := n.(*ast.CallExpr)
-		if !ok {
-			return true
-		}
-		function, ok := call.Fun.(*ast.SelectorExpr)
-		if !ok || function.Sel.Name != "Errorf" {
-			return true
-		}
-		if pkg, ok := function.X.(*ast.Ident); ok && pkg.Name == local {
-			calls = append(calls, call)
-		}
-		return true
-	})
-	return calls
-}
+// verb matches a verb of a format with its flags.
+var verb = regexp.MustCompile(`(?s)%[-+# 0-9.*]*(.?)`)
 
 // checkXerrorsCall returns the problem of a call, or "".
 func checkXerrorsCall(call *ast.CallExpr) string {
-	if len(call.Args) == 0 {
-		return "it has no format"
+	format, err := types.Eval(token.NewFileSet(), nil, token.NoPos, types.ExprString(call.Args[0]))
+	if err != nil || format.Value == nil {
+		return "the format is no constant text, so it cannot be checked; pass it as %s"
 	}
-	format, ok := literal(call.Args[0])
-	if !ok {
-		return "the format is no string literal, so it cannot be checked; pass it as %s"
+	wrapped, wraps := strings.CutSuffix(constant.StringVal(format.Value), ": %w")
+	want := 0
+	for _, found := range verb.FindAllStringSubmatch(wrapped, -1) {
+		switch found[1] {
+		case "%":
+			continue
+		case "":
+			return "the format ends within a verb"
+		case "[":
+			return "the format has explicit indexes, with which xerrors loses the cause"
+		case "w":
+			return `%w stands elsewhere than after ": " at the end, or twice: errors.Is would not match, or the cause be printed twice`
+		}
+		want += 1 + strings.Count(found[0], "*")
 	}
-	verbs, problem := verbsOf(format)
-	if problem != "" {
-		return problem
-	}
-	wrapped, wraps := strings.CutSuffix(format, ": %w")
 	if wraps {
-		verbs, _ = verbsOf(wrapped)
+		want++
 	}
-	if strings.Contains(verbs, "w") {
-		return `%w stands elsewhere than after ": " at the end, or twice: errors.Is would not match, or the cause be printed twice`
-	}
-	if wraps {
-		verbs += "w"
-	}
-	if got := len(call.Args) - 1; !call.Ellipsis.IsValid() && got != len(verbs) {
-		return "the format takes " + strconv.Itoa(len(verbs)) + " arguments and has " + strconv.Itoa(got)
+	if got := len(call.Args) - 1; !call.Ellipsis.IsValid() && got != want {
+		return fmt.Sprintf("the format takes %d arguments and has %d", want, got)
 	}
 	return ""
-}
-
-// literal returns the value of a string literal, or of several joined by +.
-func literal(e ast.Expr) (string, bool) {
-	switch e := e.(type) {
-	case *ast.BasicLit:
-		value, err := strconv.Unquote(e.Value)
-		return value, err == nil && e.Kind == token.STRING
-	case *ast.ParenExpr:
-		return literal(e.X)
-	case *ast.BinaryExpr:
-		left, ok := literal(e.X)
-		if !ok || e.Op != token.ADD {
-			return "", false
-		}
-		right, ok := literal(e.Y)
-		return left + right, ok
-	}
-	return "", false
-}
-
-// verbsOf returns the verb of each argument of a format. A * counts as a verb.
-func verbsOf(format string) (verbs, problem string) {
-	for {
-		_, rest, found := strings.Cut(format, "%")
-		if !found {
-			return verbs, ""
-		}
-		verb := strings.IndexFunc(rest, func(r rune) bool { return !strings.ContainsRune("+-# 0123456789.*", r) })
-		if verb < 0 {
-			return "", "the format ends within a verb"
-		}
-		verbs += strings.Repeat("*", strings.Count(rest[:verb], "*"))
-		switch rest[verb] {
-		case '%':
-		case '[':
-			return "", "the format has explicit indexes, with which xerrors loses the cause"
-		default:
-			verbs += rest[verb : verb+1]
-		}
-		format = rest[verb+1:]
-	}
 }
 
 // The test does not follow links that leave the repository: if it depended on
