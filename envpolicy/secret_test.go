@@ -41,6 +41,7 @@ var secretNames = strings.Fields(`
 	ORG_GRADLE_PROJECT_signingInMemoryKey ORG_GRADLE_PROJECT_mavenCentralPassword APP_STORE_CONNECT_API_KEY_KEY
 	COSIGN_PASSWORD ANSIBLE_BECOME_PASS P4PASSWD OP_SESSION_my BW_SESSION FASTLANE_SESSION Jwt__Key
 	Authentication__Google__ClientSecret PUSHER_APP_SECRET WALLET_KEY MNEMONIC INFURA_KEY
+	GITHUB_TOKENS GCP_SA_KEY IDENTITY_HEADER CONSUL_HTTP_AUTH NEO4J_AUTH
 	PASSWORD_ÄLTER
 `)
 
@@ -78,6 +79,8 @@ var harmlessNames = strings.Fields(`
 	ORG_GRADLE_PROJECT_signingKeyId APP_STORE_CONNECT_API_KEY_ISSUER_ID ANSIBLE_VAULT_PASSWORD_FILE
 	ANSIBLE_BECOME_ASK_PASS STARSHIP_SESSION_KEY ATUIN_SESSION TOKEN_BUCKET_RATE TOKEN_LIFETIME_MS
 	EXTERNAL_SECRETS_NAMESPACE PUSHER_APP_KEY TOKEN_SYMBOL
+	XDG_SESSION_COOKIE GCM_CREDENTIAL_CACHE_OPTIONS AWS_CREDENTIAL_EXPIRATION APPLICATIONINSIGHTS_CONNECTION_STRING
+	EOS_TOKEN CARGO_REGISTRY_GLOBAL_CREDENTIAL_PROVIDERS tokenUrl TOKEN_REGEX TOKEN_ADDRESS
 	_ __ = é SCHLÜSSEL TOKENÜ
 `)
 
@@ -223,7 +226,7 @@ var harmlessValues = map[string]string{
 	"bus":                 "unix:path=/run/user/1000/bus",
 	"libpq, no password":  "host=h user=u",
 	"a reference":         "read -r x; password=$x login",
-	"LS_COLORS":           "rs=0:di=01;34:ln=01;36:pi=40;33:*.tar=01;31",
+	"LS_COLORS":           "rs=0:di=01;34:ln=01;36:pi=40;33:*.tar=01;31:*.pwd=01;31",
 	"JAVA_OPTS":           "-Xmx1g -Dfile.encoding=UTF-8 -Dx=y",
 	"basic words":         "basic configuration",
 	"bearer words":        "bearer of 10 bad news",
