@@ -1,11 +1,9 @@
 package capture_test
 
 import (
-	"bytes"
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -87,31 +85,6 @@ func TestReadWhileTheLogEnds(t *testing.T) {
 		readers.Wait()
 		require.True(t, s.RetireLog())
 	}
-}
-
-// The next Local removes the logs of a Local that was killed, but not the logs of a
-// living Local or files it does not know.
-func TestLogsOfADeadHost(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("nothing tells a dead Local's logs from a living one's here")
-	}
-	dir := t.TempDir()
-	living := newStream(capture.Options{})
-	living.LogTo(openLogs(t, capture.LogOptions{Dir: dir}))
-	defer living.End()
-	for _, name := range []string{"toolproc-logs-dead", "other"} {
-		require.NoError(t, os.Mkdir(filepath.Join(dir, name), 0o700))
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name, "1.log"), []byte("x"), 0o600))
-	}
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "toolproc-logs-file"), nil, 0o600))
-	var logged bytes.Buffer
-	openLogs(t, capture.LogOptions{Dir: dir, Logger: slog.New(slog.NewJSONHandler(&logged, nil))})
-	require.NoDirExists(t, filepath.Join(dir, "toolproc-logs-dead"))
-	require.FileExists(t, filepath.Join(dir, "other", "1.log"))
-	require.FileExists(t, filepath.Join(dir, "toolproc-logs-file"))
-	path, _ := living.Log()
-	require.FileExists(t, path)
-	require.Contains(t, logged.String(), "logs of a dead host removed")
 }
 
 // Many Locals in one directory do not take each other's directories for

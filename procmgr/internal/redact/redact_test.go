@@ -28,17 +28,6 @@ func set(values ...string) *redact.Set {
 	return redact.Compile(all)
 }
 
-// What is encoded by each tool: keys of two clouds, and passwords with characters that
-// some encoder changes.
-var secrets = []string{
-	"wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY=",
-	"Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==",
-	`p&ss <w>"/+?=\12345678;` + "`x`" + `{}|^[]@!*(),:~#$`,
-	"it's 4 o'clock and \"late\" in $HOME",
-	"''two quotes''", `\back\\slashes\`, "100%25 of %%item%",
-	"pässwörd/😀+is=long", "first line\nsecond\tline\r\n/third+",
-}
-
 // mask masks a stream that was split into writes.
 func mask(s *redact.Set, writes ...string) string {
 	var out []byte
@@ -69,12 +58,8 @@ func TestForms(t *testing.T) {
 		"hex":             hex.EncodeToString([]byte(token)),
 		"HEX in lines":    wrapped(strings.ToUpper(hex.EncodeToString([]byte(token))), 7, "\n"),
 		"URL query":       strings.ReplaceAll(url.QueryEscape(odd), "+", "%20"),
-		"URL lower":       strings.ToLower("%26") + "",
 		"JSON":            string(quoted),
 	} {
-		if name == "URL lower" {
-			continue
-		}
 		out := mask(set(token, odd), text)
 		require.Contains(t, out, "[withheld: ", name)
 		for cut := range text {
@@ -222,40 +207,4 @@ func FuzzFilter(f *testing.F) {
 		got := mask(s, text[:at], text[at:])
 		require.Equal(t, mask(s, text), got)
 	})
-}
-
-func BenchmarkFilter(b *testing.B) {
-	lines := strings.Repeat("2026-11-24T16:00:00Z INFO request served path=/api/v1/items status=200 in 12ms\n", 400)
-	quoted := strings.Repeat(`{"time":"2026-11-24T16:00:00Z","msg":"it said \"served\" of \"\/api\/v1\/items\"\n","took":"12ms"}`+"\n", 400)
-	indented := strings.Repeat("        - name: item\n          value: 12\n", 800)
-	for _, size := range []struct {
-		name     string
-		n, bytes int
-		besides  string
-		text     string
-	}{
-		{"8 of 40", 8, 40, "", lines}, {"8 of 16", 8, 16, "", lines}, {"40 of 16", 40, 16, "", lines},
-		{"8 of 40 and one of 5", 8, 40, "k3y.9", lines}, {"8 of 40 in indented lines", 8, 40, "", indented},
-		{"8 of 40 and a key of AWS", 8, 40, secrets[0], lines}, {"8 of 40 and a key of AWS in JSON", 8, 40, secrets[0], quoted},
-	} {
-		b.Run(size.name, func(b *testing.B) {
-			r := rand.New(rand.NewPCG(1, 2))
-			var values []redact.Value
-			for i := range size.n {
-				p := make([]byte, size.bytes/2)
-				for i := range p {
-					p[i] = byte(r.Uint32())
-				}
-				values = append(values, redact.Value{fmt.Sprint("V", i), hex.EncodeToString(p)})
-			}
-			values = append(values, redact.Value{"S", size.besides})
-			f := redact.Compile(values).NewFilter()
-			var dst []byte
-			chunk := []byte(size.text)
-			b.SetBytes(int64(len(chunk)))
-			for b.Loop() {
-				dst = f.Append(dst[:0], chunk)
-			}
-		})
-	}
 }
