@@ -1,16 +1,10 @@
 package main_test
 
 import (
-	"context"
 	"fmt"
-	"io"
-	"math/rand/v2"
-	"net"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -19,7 +13,6 @@ import (
 
 	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/proctest"
 )
 
@@ -49,23 +42,10 @@ func TestHeldSSHWithCommand(t *testing.T) {
 // itself. Another client is told that the ID is Attached, reads the output from
 // the offset on that the first one had, and finds the end by its last cursor.
 func TestWayIsKilled(t *testing.T) {
-	m := newMachine(t)
-	wayIsKilled(t, func(pid string) []string {
+	m, dir := newMachine(t), t.TempDir()
+	way := func(pid string) []string { // a command that writes its pid to a file
 		return append([]string{"sh", "-c", "echo $$ > " + pid + `; exec "$@"`, "sh"}, m.words("stdio")...)
-	})
-}
-
-func TestHeldSSHIsKilled(t *testing.T) {
-	testenv.Held(t)
-	m, ssh := newMachine(t), testenv.SSH(t)
-	wayIsKilled(t, func(pid string) []string {
-		return append(append([]string{"sh", "-c", "echo $$ > " + pid + `; exec "$@"`, "sh"}, ssh...), m.words("stdio")...)
-	})
-}
-
-// wayIsKilled does this with commands that write their pid to a file.
-func wayIsKilled(t *testing.T, way func(pid string) []string) {
-	dir := t.TempDir()
+	}
 	c := clientVia(t, way(dir+"/way"))
 	latest, err := c.Chat("a").Events(t.Context(), procmgr.EventsRequest{Limit: -1})
 	require.NoError(t, err)
@@ -119,86 +99,4 @@ func wayIsKilled(t *testing.T, way func(pid string) []string) {
 	ran, err := os.ReadFile(dir + "/ran")
 	require.NoError(t, err)
 	require.Equal(t, "ran\n", string(ran))
-}
-
-// A breaking connection is cut after a number of bytes, either way.
-type breaking struct {
-	net.Conn
-	left atomic.Int64
-}
-
-// pass returns how many of n bytes go through.
-func (b *breaking) pass(n int) (int, error) {
-	left := b.left.Add(-int64(n))
-	if left > 0 {
-		return n, nil
-	}
-	_ = b.Close()
-	return max(n+int(left), 0), io.ErrUnexpectedEOF
-}
-
-func (b *breaking) Write(p []byte) (int, error) {
-	n, cut := b.pass(len(p))
-	if n, err := b.Conn.Write(p[:n]); err != nil {
-		return n, err
-	}
-	return n, cut
-}
-
-func (b *breaking) Read(p []byte) (int, error) {
-	n, err := b.Conn.Read(p)
-	if err != nil {
-		return n, err
-	}
-	return b.pass(n)
-}
-
-// Many callers use connections that break again and again, at any byte. Each command runs
-// once, and its caller gets its result.
-func TestCutsEverywhere(t *testing.T) {
-	dial := prochttp.Command(newMachine(t).words("stdio")...)
-	var dials atomic.Int32
-	c, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{Retry: long, Dial: func(ctx context.Context) (net.Conn, error) {
-		conn, err := dial(ctx)
-		if err != nil {
-			return nil, err
-		}
-		b := &breaking{Conn: conn}
-		b.left.Store(1 + rand.Int64N(4000))
-		dials.Add(1)
-		return b, nil
-	}})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, c.Close()) }()
-	dir := t.TempDir()
-	const callers, each = 8, 6
-	errs := make(chan error, callers*each)
-	for caller := range callers {
-		go func() { // errs has one error of each call
-			chat := c.Chat(fmt.Sprint("chat-", caller))
-			for i := range each {
-				name := fmt.Sprintf("%d-%d", caller, i)
-				out, err := chat.Start(t.Context(), procmgr.StartRequest{
-					Command: fmt.Sprintf("echo ran >> %s/%s; echo %s; sleep 0.0%d; exit %d", dir, name, name, rand.N(10), i),
-					Wait:    long,
-				})
-				if err == nil && (out.Process.ExitCode == nil || *out.Process.ExitCode != i || out.Text != name+"\n") {
-					err = fmt.Errorf("%s: %+v", name, out)
-				}
-				errs <- err
-			}
-		}()
-	}
-	for range callers * each {
-		require.NoError(t, <-errs)
-	}
-	ran, err := filepath.Glob(dir + "/*")
-	require.NoError(t, err)
-	require.Len(t, ran, callers*each)
-	for _, name := range ran {
-		text, err := os.ReadFile(name)
-		require.NoError(t, err)
-		require.Equal(t, "ran\n", string(text), "each command runs once")
-	}
-	require.Greater(t, dials.Load(), int32(5))
 }
