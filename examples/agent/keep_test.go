@@ -40,7 +40,7 @@ func TestKeep(t *testing.T) {
 	background := func(command string) reply {
 		return reply{words: "Go.", tool: "execute", arguments: map[string]any{"command": command, "run_in_background": true}}
 	}
-	cmd := kept(t, dir, newServer(t, "openai", func(results []string) reply {
+	cmd := kept(t, dir, newServer(t, func(results []string) reply {
 		switch len(results) {
 		case 0:
 			return background("sh server.sh")
@@ -64,7 +64,7 @@ func TestKeep(t *testing.T) {
 	write("finish", "")
 	awaitEnd(t, "sh test.sh")
 
-	model := newServer(t, "openai", func(results []string) reply {
+	model := newServer(t, func(results []string) reply {
 		if len(results) == 0 {
 			return reply{words: "What runs?", tool: "process_list", arguments: map[string]any{}}
 		}
@@ -88,11 +88,11 @@ func TestKeep(t *testing.T) {
 	require.Regexp(t, `goes on: process \w+, running: "sh server.sh"\n`, string(second))
 
 	// What the model has been told is told once.
-	third, err := kept(t, dir, newServer(t, "openai", func([]string) reply { return reply{words: "Hello."} })).CombinedOutput()
+	third, err := kept(t, dir, newServer(t, func([]string) reply { return reply{words: "Hello."} })).CombinedOutput()
 	require.NoError(t, err, "%s", third)
 	require.NotContains(t, string(third), "exited with code 3")
 
-	other := kept(t, dir, newServer(t, "openai", func([]string) reply { return reply{words: "Hello."} }))
+	other := kept(t, dir, newServer(t, func([]string) reply { return reply{words: "Hello."} }))
 	other.Args = append(other.Args[:1], append([]string{"-chat", "other"}, other.Args[1:]...)...)
 	out, err := other.CombinedOutput()
 	require.NoError(t, err, "%s", out)

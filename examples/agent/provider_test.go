@@ -21,17 +21,13 @@ type reply struct {
 	arguments map[string]any
 }
 
-// providers are the names for -provider of the providers that a server plays. Both have the
-// same API.
-var providers = []string{"openai", "openaicompat"}
-
 // overloaded is an event that says that the provider is overloaded.
 const overloaded = `data: {"error":{"message":"overloaded","type":"server_error"}}` + "\n\n"
 
 // eventsOf returns the server-sent events of a streamed reply to POST /chat/completions
-// with stream_options.include_usage. A call has its arguments in two halves: half is how
-// many events there are up to the first half, and whole up to the second.
-func eventsOf(id string, r reply) (events []string, half, whole int) {
+// with stream_options.include_usage. A call has its arguments in two halves, in the fifth and
+// the fourth event from the end.
+func eventsOf(id string, r reply) (events []string) {
 	chunk := func(choices string, usage string) {
 		events = append(events, fmt.Sprintf(`data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1700000000,"model":"m","choices":[%s],"usage":%s}`+"\n\n", choices, usage))
 	}
@@ -53,13 +49,11 @@ func eventsOf(id string, r reply) (events []string, half, whole int) {
 			"function": map[string]any{"name": r.tool, "arguments": ""},
 		}}}, "null")
 		delta(map[string]any{"tool_calls": []any{map[string]any{"index": 0, "function": function(arguments[:middle])}}}, "null")
-		half = len(events)
 		delta(map[string]any{"tool_calls": []any{map[string]any{"index": 0, "function": function(arguments[middle:])}}}, "null")
-		whole = len(events)
 	}
 	delta(map[string]any{}, finish)
 	chunk("", `{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15}`)
-	return append(events, "data: [DONE]\n\n"), half, whole
+	return append(events, "data: [DONE]\n\n")
 }
 
 // resultsIn returns the tool results of a request.
@@ -92,7 +86,7 @@ func encode(v any) string {
 // A server plays a provider. It is safe for concurrent use.
 type server struct {
 	*httptest.Server
-	provider string // one of providers
+	provider string // the name for -provider
 	t        *testing.T
 	// answer is the model: it returns the reply to the tool results so far.
 	answer func(results []string) reply
@@ -104,9 +98,9 @@ type server struct {
 	requests [][]byte   // the bodies
 }
 
-func newServer(t *testing.T, provider string, answer func(results []string) reply) *server {
+func newServer(t *testing.T, answer func(results []string) reply) *server {
 	t.Helper()
-	s := &server{provider: provider, t: t, answer: answer}
+	s := &server{provider: "openai", t: t, answer: answer}
 	s.Server = httptest.NewServer(s)
 	t.Cleanup(s.Close)
 	return s
@@ -126,8 +120,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.fail != nil && s.fail(n, w, answer) {
 		return
 	}
-	events, _, _ := eventsOf(fmt.Sprintf("call_%d", n), answer)
-	stream(w, events)
+	stream(w, eventsOf(fmt.Sprintf("call_%d", n), answer))
 }
 
 // request returns the body of a request. Requests count from 1, and -1 is the

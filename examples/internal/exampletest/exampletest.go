@@ -11,16 +11,12 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/envpolicy"
 	"github.com/toolproc/toolproc/examples/internal/dialogue"
 )
-
-// Long is a wait that ends earlier, unless something is wrong.
-const Long = 30 * time.Second
 
 var update = flag.Bool("update", false, "write the files in testdata anew")
 
@@ -44,15 +40,6 @@ func Scratch(t *testing.T) (tmp string) {
 	tmp = t.TempDir()
 	t.Setenv("TMPDIR", tmp)
 	return tmp
-}
-
-// WaitFor waits until a file exists.
-func WaitFor(t *testing.T, pattern string) {
-	t.Helper()
-	require.Eventually(t, func() bool {
-		found, err := filepath.Glob(pattern)
-		return err == nil && len(found) > 0
-	}, Long, 5*time.Millisecond, pattern)
 }
 
 // RequireNothingRuns fails if a process uses tmp for its temporary files. Only Linux
