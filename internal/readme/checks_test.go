@@ -8,7 +8,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -18,6 +17,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -29,7 +29,6 @@ import (
 	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
-	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // checks has what is done with a block that has a text, in pages whose names begin so. The
@@ -154,13 +153,21 @@ func quickstartTranscript(t *testing.T, b block) {
 	}
 }
 
+// recorded returns what a command of the corpus printed.
+func recorded(t *testing.T, name string) []byte {
+	t.Helper()
+	packed, err := gzip.NewReader(strings.NewReader(read(t, "chattool/toolset/testdata/corpus/"+name+".raw.gz")))
+	require.NoError(t, err)
+	raw, err := io.ReadAll(packed)
+	require.NoError(t, err)
+	return raw
+}
+
 // longOutput compares an excerpt of a long output with that output, which is in the corpus.
 func longOutput(t *testing.T, b block) {
-	raw, err := gzip.NewReader(strings.NewReader(read(t, "chattool/toolset/testdata/corpus/go-test.raw.gz")))
-	require.NoError(t, err)
 	buffer := headtail.New(headtail.DefaultHead, headtail.DefaultTail)
 	w := plaintext.NewWriter(buffer)
-	_, err = io.Copy(w, raw)
+	_, err := w.Write(recorded(t, "go-test"))
 	require.NoError(t, err)
 	require.NoError(t, w.Flush())
 	require.NoError(t, buffer.Close())
@@ -168,32 +175,18 @@ func longOutput(t *testing.T, b block) {
 	require.Contains(t, text, b.text)
 }
 
-// highlights compares the lines of a block with the highlights that a Local finds in a
-// recording.
+// highlights looks for the lines of a block in a recording, by their numbers. Its first line
+// is one that toolset.TestCorpus wants to be shown.
 func highlights(t *testing.T, b block) {
-	recording, err := filepath.Abs(root + "/chattool/toolset/testdata/corpus/make.raw.gz")
-	require.NoError(t, err)
-	local, err := proclocal.New(&proclocal.Options{LogDir: filepath.Join(t.TempDir(), "logs")})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, local.Close()) }()
-	out, err := local.Start(t.Context(), procmgr.StartRequest{Command: "gzip -dc '" + recording + "'", Wait: long})
-	require.NoError(t, err)
-	var found []string
-	uncounted := func(h procmgr.Highlight) bool { return h.Line == 0 }
-	for range 20 { // a busy machine may have too little time to count the lines
-		out, err = local.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Highlight: 1 << 10})
+	printed := strings.Split(string(recorded(t, "make")), "\n")
+	shown := regexp.MustCompile(`(?m)^(\d+): (.*)$`).FindAllStringSubmatch(b.text, -1)
+	require.NotEmpty(t, shown)
+	elsewhere(t, "chattool/toolset/testdata/corpus/make.want", shown[0][2])
+	for _, line := range shown {
+		number, err := strconv.Atoi(line[1])
 		require.NoError(t, err)
-		if !slices.ContainsFunc(out.Highlights, uncounted) {
-			break
-		}
+		require.Equal(t, printed[number-1], line[2])
 	}
-	for _, h := range out.Highlights {
-		for i, line := range strings.Split(h.Text, "\n") {
-			found = append(found, fmt.Sprintf("%d: %s", h.Line+i, line))
-		}
-	}
-	lines := strings.Split(strings.TrimSpace(b.text), "\n")
-	require.Subset(t, found, lines[1:len(lines)-1])
 }
 
 // exchange checks the place of a block: TestProtocol of package prochttp replays each named
