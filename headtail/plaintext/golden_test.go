@@ -32,15 +32,6 @@ func TestRecordings(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, string(want), text)
 			checkText(t, string(raw))
-			for _, n := range []int{1, 7, 512} {
-				var parts []string
-				for rest := string(raw); rest != ""; {
-					part := rest[:min(n, len(rest))]
-					parts = append(parts, part)
-					rest = rest[len(part):]
-				}
-				require.Equal(t, text, clean(t, parts...), "in parts of %d bytes", n)
-			}
 		})
 	}
 }
