@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/printer"
 	"go/token"
+	"go/types"
 	"os"
 	"path"
 	"path/filepath"
@@ -75,7 +76,7 @@ func exported(t *testing.T, names []string) string {
 		for _, decl := range file.Decls {
 			switch decl := decl.(type) {
 			case *ast.FuncDecl:
-				if decl.Recv != nil && !ast.IsExported(receiver(decl.Recv.List[0].Type)) {
+				if decl.Recv != nil && !ast.IsExported(strings.TrimPrefix(types.ExprString(decl.Recv.List[0].Type), "*")) {
 					continue
 				}
 				decl.Body = nil
@@ -92,19 +93,6 @@ func exported(t *testing.T, names []string) string {
 	slices.Sort(all)
 	// A declaration with a variant for each platform is there once.
 	return strings.Join(slices.Compact(all), "\n") + "\n"
-}
-
-// receiver returns the name of a method's type.
-func receiver(e ast.Expr) string {
-	switch e := e.(type) {
-	case *ast.StarExpr:
-		return receiver(e.X)
-	case *ast.IndexExpr: // of a generic type
-		return receiver(e.X)
-	case *ast.Ident:
-		return e.Name
-	}
-	return ""
 }
 
 func source(t *testing.T, fset *token.FileSet, node ast.Node) string {

@@ -26,7 +26,6 @@ const (
 	shell      = "mvdan.cc/sh/v3/syntax"
 	sys        = "golang.org/x/sys"
 	testify    = "github.com/stretchr/testify/require"
-	assertions = "github.com/stretchr/testify/assert" // its require ends the goroutine that calls it
 	terminals  = "github.com/creack/pty"
 	emulator   = "github.com/hinshun/vt10x"
 	strictJSON = "github.com/go-json-experiment/json" // encoding/json/v2 for a Go that does not have it
@@ -35,13 +34,11 @@ const (
 )
 
 // An arrow lists the packages that a package may import besides the standard
-// library. Its tests may also import the package itself, testify, and the
-// packages in tests.
+// library. Its tests may import any.
 type arrow struct {
 	dir     string   // "examples/..." is every package below examples
 	module  []string // packages of this module
 	outside []string // packages of other modules
-	tests   []string // packages of this or other modules, for tests alone
 	why     string
 }
 
@@ -53,10 +50,6 @@ var arrows = []arrow{
 		why: "the landing page has no code",
 	},
 	{
-		dir: "internal/house",
-		why: "it has tests alone, which read the repository's files",
-	},
-	{
 		dir: "internal/testenv",
 		why: "a test that needs a thing that some machines lack says so in one way; only tests import it",
 	},
@@ -65,19 +58,16 @@ var arrows = []arrow{
 		why: "benchmarks that compare two ways do it in one way; only tests import it",
 	},
 	{
-		dir:   "headtail",
-		tests: []string{"internal/beside"},
-		why:   "a program that only bounds some output takes this package and nothing else",
+		dir: "headtail",
+		why: "a program that only bounds some output takes this package and nothing else",
 	},
 	{
-		dir:   "headtail/plaintext",
-		tests: []string{"internal/beside"},
-		why:   "a program that only wants plain text takes this package and nothing else",
+		dir: "headtail/plaintext",
+		why: "a program that only wants plain text takes this package and nothing else",
 	},
 	{
-		dir:   "envpolicy",
-		tests: []string{"internal/testenv"},
-		why:   "a policy is for any program that starts children, however it starts them",
+		dir: "envpolicy",
+		why: "a policy is for any program that starts children, however it starts them",
 	},
 	{
 		dir: "procmgr/internal/sentinel",
@@ -96,9 +86,8 @@ var arrows = []arrow{
 		why: "it makes patterns for the tests of what searches for them",
 	},
 	{
-		dir:   "procmgr/internal/procstat",
-		tests: []string{sys},
-		why:   "a keeper, its holder and a Local name a process in the same way, and share no more of the system than that",
+		dir: "procmgr/internal/procstat",
+		why: "a keeper, its holder and a Local name a process in the same way, and share no more of the system than that",
 	},
 	{
 		dir:     "procmgr/internal/sockets",
@@ -109,13 +98,11 @@ var arrows = []arrow{
 		dir:     "procmgr/internal/prompt",
 		module:  []string{"procmgr/internal/procstat"},
 		outside: []string{sys},
-		tests:   []string{terminals},
 		why:     "it knows what the system tells of a program that reads, and when to look; it knows neither who started the program nor who asks",
 	},
 	{
 		dir:    "procmgr/internal/linediff",
 		module: []string{"headtail"},
-		tests:  []string{"internal/testenv"},
 		why:    "it compares two texts, and knows neither processes nor where their output is kept",
 	},
 	{
@@ -124,9 +111,8 @@ var arrows = []arrow{
 		why:     "it draws what a terminal shows, and knows no terminal and no process; the emulator is a library's, and no other package sees it",
 	},
 	{
-		dir:   "procmgr/internal/redact",
-		tests: []string{"internal/testenv"},
-		why:   "it masks values in a stream, and knows neither where they come from nor who reads it",
+		dir: "procmgr/internal/redact",
+		why: "it masks values in a stream, and knows neither where they come from nor who reads it",
 	},
 	{
 		dir:     "procmgr/internal/charset",
@@ -137,14 +123,12 @@ var arrows = []arrow{
 		dir:     "procmgr/internal/capture",
 		module:  []string{"headtail", "headtail/plaintext", "procmgr/internal/charset", "procmgr/internal/linediff", "procmgr/internal/owndir", "procmgr/internal/redact", "procmgr/internal/sentinel"},
 		outside: []string{xerrors},
-		tests:   []string{"procmgr/internal/leftover", "procmgr/internal/randre", "internal/testenv"},
 		why:     "it keeps output and knows no process: to change how output is kept, nobody has to read about systems",
 	},
 	{
 		dir:     "procmgr/internal/osproc",
 		module:  []string{"procmgr/internal/owndir", "procmgr/internal/procstat", "procmgr/internal/sentinel", "procmgr/internal/sockets", "procmgr/internal/prompt"},
 		outside: []string{terminals, sys, xerrors},
-		tests:   []string{"procmgr/internal/leftover", "internal/testenv"},
 		why:     "it runs a command by each platform's means, which takes system calls that package syscall lacks; it knows no chat, ID, record or limit, so that no platform's file can touch one",
 	},
 	{
@@ -157,7 +141,6 @@ var arrows = []arrow{
 		dir:     "procmgr",
 		module:  []string{"headtail", "procmgr/internal/paging", "procmgr/internal/sentinel"},
 		outside: []string{xerrors},
-		tests:   []string{"procmgr/internal/leftover", "procmgr/proclocal"},
 		why:     "it is the contract alone: a program with nothing but a client links no code that runs a process",
 	},
 	{
@@ -199,28 +182,24 @@ var arrows = []arrow{
 		dir:     "procmgr/proclocal",
 		module:  []string{"headtail", "envpolicy", "procmgr/proclocal/internal/input", "procmgr/internal/baseenv", "procmgr/internal/capture", "procmgr/internal/idempotency", "procmgr/internal/osproc", "procmgr/internal/paging", "procmgr/internal/sentinel", "procmgr", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/redact", "procmgr/internal/prompt", "procmgr/internal/linediff"},
 		outside: []string{xerrors},
-		tests:   []string{"internal/beside", "procmgr/internal/charset", "procmgr/internal/leftover", "procmgr/internal/procstat", "procmgr/internal/randre", "procmgr/proctest", "internal/testenv", sys, "procmgr/internal/asktest"},
 		why:     "it is the bookkeeping of the processes of this machine; packages that keep output and run commands stand below it, and packages that serve or test it stand above it",
 	},
 	{
 		dir:     "procmgr/procroute",
 		module:  []string{"headtail", "procmgr", "procmgr/internal/callerr", "procmgr/internal/check"},
 		outside: []string{xerrors},
-		tests:   []string{"internal/testenv", "procmgr/internal/leftover", "procmgr/proclocal", "procmgr/proctest"},
 		why:     "it knows Hosts by their interface alone",
 	},
 	{
 		dir:     "procmgr/prochttp",
 		module:  []string{"procmgr", "procmgr/internal/idempotency", "procmgr/internal/callerr", "procmgr/internal/check", "headtail"},
 		outside: []string{strictJSON, xerrors},
-		tests:   []string{"procmgr/proclocal", "procmgr/procroute", "internal/beside", "procmgr/internal/leftover", "procmgr/proctest", "internal/testenv"},
 		why:     "a client and a handler know a Host and the limits of a text; how processes run is not their business, and net/http routes well enough; encoding/json guesses what a handler must refuse",
 	},
 	{
 		dir:     "procmgr/proctest",
 		module:  []string{"procmgr", "headtail", "procmgr/internal/callerr", "procmgr/internal/capture", "procmgr/internal/check", "procmgr/internal/idempotency"},
 		outside: []string{xerrors},
-		tests:   []string{"internal/testenv", "procmgr/internal/leftover", "procmgr/internal/procstat", "procmgr/proclocal", "chattool/toolset"},
 		why:     "the suite tests any Host by its interface alone, and its users get no assertion library with it; a Script keeps output as a Local does",
 	},
 	{
@@ -230,7 +209,6 @@ var arrows = []arrow{
 			"procmgr/internal/baseenv", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/idempotency", "procmgr/internal/osproc", "procmgr/internal/owndir", "procmgr/internal/procstat", "procmgr/internal/redact",
 		},
 		outside: []string{sys, xerrors},
-		tests:   []string{"envpolicy", "procmgr/internal/asktest", "internal/testenv", "procmgr/proctest"},
 		why:     "a keeper is a handler of a Local on a socket, and a client of it; what is its own is how it is found, started and ended, which takes system calls that package syscall lacks",
 	},
 	{
@@ -245,13 +223,11 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "chattool/toolset/internal/script",
-		tests:   []string{"internal/testenv"},
 		outside: []string{shell},
 		why:     "it reads the text of a command, and does not know how commands run or which notes a model reads",
 	},
 	{
 		dir:     "chattool/toolset/internal/advice",
-		tests:   []string{"procmgr/proclocal", "headtail", "internal/testenv"},
 		module:  []string{"chattool/toolset/internal/script", "chattool/internal/wording", "procmgr"},
 		outside: []string{shell},
 		why:     "it makes a note from a command and its result; the toolset makes the calls and writes the results",
@@ -260,14 +236,12 @@ var arrows = []arrow{
 		dir:     "chattool/toolset",
 		module:  []string{"chattool/toolset/internal/script", "chattool/internal/wording", "chattool/toolset/internal/advice", "chattool/arguments", "procmgr", "headtail"},
 		outside: []string{xerrors},
-		tests:   []string{"procmgr/proclocal", "internal/beside", "procmgr/prochttp", "internal/testenv", "procmgr/proctest"},
 		why:     "a custom loop does not need fantasy: a program that links it grows from 3 MB to 12 MB",
 	},
 	{
 		dir:     "chattool",
 		module:  []string{"chattool/toolset", "procmgr", "headtail"},
 		outside: []string{fantasy, xerrors},
-		tests:   []string{"procmgr/proclocal", "procmgr/proctest"},
 		why:     "it only turns a toolset into tools of fantasy; schemas and shell syntax stay in toolset, where every loop gets them",
 	},
 	{
@@ -285,14 +259,6 @@ var arrows = []arrow{
 		why:     "what the tests of the examples do alike; only tests import it",
 	},
 	{
-		dir: "internal/readme",
-		tests: []string{
-			"procmgr/proclocal", "procmgr/procroute", "internal/testenv", "headtail", "headtail/plaintext", "envpolicy", "procmgr",
-			"procmgr/prochttp", "procmgr/prockeep", "procmgr/proctest", "chattool/toolset",
-		},
-		why: "it has tests alone, of what the documentation has readers copy",
-	},
-	{
 		dir: "examples/...",
 		module: []string{
 			"headtail", "headtail/plaintext", "envpolicy",
@@ -301,7 +267,6 @@ var arrows = []arrow{
 			"examples/internal/dialogue", "examples/internal/interrupt",
 		},
 		outside: []string{fantasy, xerrors},
-		tests:   []string{"internal/testenv", "examples/internal/exampletest"},
 		why:     "an example uses only what a user can use; an example that needs another dependency is a module of its own, so that users of the library do not get that dependency",
 	},
 }
@@ -311,7 +276,7 @@ func TestImports(t *testing.T) {
 	inRoot(t)
 	for _, name := range files(t, ".go") {
 		dir := path.Dir(filepath.ToSlash(name))
-		if nested(dir) {
+		if nested(dir) || strings.HasSuffix(name, "_test.go") {
 			continue
 		}
 		arrow, ok := arrowOf(dir)
@@ -325,7 +290,7 @@ func TestImports(t *testing.T) {
 		for _, spec := range file.Imports {
 			imported, err := strconv.Unquote(spec.Path.Value)
 			require.NoError(t, err)
-			if problem := arrow.check(dir, imported, strings.HasSuffix(name, "_test.go")); problem != "" {
+			if problem := arrow.check(dir, imported); problem != "" {
 				t.Errorf("%s: %s", fset.Position(spec.Pos()), problem)
 			}
 		}
@@ -378,21 +343,15 @@ func arrowOf(dir string) (arrow, bool) {
 }
 
 // check returns why a file in dir may not import a package, or "".
-func (a arrow) check(dir, imported string, inTest bool) string {
+func (a arrow) check(dir, imported string) string {
 	if first, _, _ := strings.Cut(imported, "/"); !strings.Contains(first, ".") && imported != "C" {
 		return ""
 	}
-	outside := slices.Clone(a.outside)
-	allowed := slices.Clone(a.module)
-	if inTest {
-		outside = append(append(outside, testify, assertions), a.tests...)
-		allowed = append(append(allowed, dir), a.tests...)
-	}
 	if inModule, ok := strings.CutPrefix(imported, module); ok && (inModule == "" || inModule[0] == '/') {
-		if slices.Contains(allowed, strings.TrimPrefix(inModule, "/")) {
+		if slices.Contains(a.module, strings.TrimPrefix(inModule, "/")) {
 			return ""
 		}
-	} else if slices.ContainsFunc(outside, func(name string) bool { return below(imported, name) }) {
+	} else if slices.ContainsFunc(a.outside, func(name string) bool { return below(imported, name) }) {
 		return ""
 	}
 	return fmt.Sprintf("%s may not import %s: %s (if that is no longer true, change the table in imports_test.go)", dir, imported, a.why)
