@@ -15,6 +15,6 @@ import (
 // A write to a pipe without a reader fails, as in "program | head", and does not end
 // the program either.
 func Context(signals ...os.Signal) (context.Context, context.CancelFunc) {
-	signal.Notify(make(chan os.Signal, 1), brokenPipe) // it may come of any connection
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // it may come of any connection
 	return signal.NotifyContext(context.Background(), slices.Concat(signals, []os.Signal{syscall.SIGTERM, syscall.SIGHUP})...)
 }
