@@ -65,13 +65,7 @@ func inTurns(b *testing.B, ours, theirs func() time.Duration) (time.Duration, ti
 }
 
 // Median returns the value in the middle of xs.
-func Median[T cmp.Ordered](xs []T) T { return Quantile(xs, 0.5) }
-
-// Quantile returns the value below which a share q of xs lies.
-func Quantile[T cmp.Ordered](xs []T, q float64) T {
-	sorted := slices.Sorted(slices.Values(xs))
-	return sorted[int(q*float64(len(sorted)))]
-}
+func Median[T cmp.Ordered](xs []T) T { return slices.Sorted(slices.Values(xs))[len(xs)/2] }
 
 // Microseconds returns a time in the unit of most metrics.
 func Microseconds(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
