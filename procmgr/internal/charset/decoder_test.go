@@ -2,7 +2,6 @@ package charset_test
 
 import (
 	"bytes"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -117,34 +116,6 @@ func TestDecodeOfAnEndlessLine(t *testing.T) {
 		require.Greater(t, text.Len(), 100<<10)
 		text.Write(d.End())
 		require.Equal(t, strings.Repeat("ö", 200<<10), strings.TrimPrefix(text.String(), "ab"))
-	}
-}
-
-// Streams of lines in three encodings, cut at random places at line ends and within
-// UTF-16, come out as the text that was encoded.
-func TestDecodeOfRandomStreams(t *testing.T) {
-	t.Parallel()
-	const seed = 20
-	random := rand.New(rand.NewPCG(seed, 0))
-	words := []string{"Größe", "naïve", "plain", "über alles", "x", "", "50 ½", "ÄÖÜ"}
-	for range 20_000 {
-		var want strings.Builder
-		var all []string
-		for range 1 + random.IntN(6) {
-			line := "- " + words[random.IntN(len(words))] + " " + words[random.IntN(len(words))] + "\r\n"
-			want.WriteString(line)
-			switch random.IntN(3) {
-			case 0:
-				all = append(all, line)
-			case 1:
-				all = append(all, encoded(t, charset.CodePage(850), line))
-			case 2:
-				w := wide(t, line)
-				cut := 2 + random.IntN(len(w)-2) // one character of ASCII is not held back
-				all = append(all, w[:cut], w[cut:])
-			}
-		}
-		require.Equal(t, want.String(), pieces(t, charset.CodePage(850), all...), "%q", all)
 	}
 }
 
