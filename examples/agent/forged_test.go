@@ -27,8 +27,7 @@ func (l lister) List(_ context.Context, req procmgr.ListRequest) (procmgr.ListPa
 
 var (
 	quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
-	// data is how a line begins that shows a command, an output or the rest of an
-	// error.
+	// data is how a line begins that shows a command or an output.
 	data = regexp.MustCompile(`^(?:result +\| |  \| |    )`)
 )
 
@@ -73,9 +72,6 @@ func TestForgedLines(t *testing.T) {
 	call := func(s *screen, name, arguments string) {
 		s.call(toolset.Call{Name: name, Arguments: json.RawMessage(arguments)})
 	}
-	result := func(t *testing.T, s *screen, r toolset.Report) {
-		s.result("", toolset.Result{Content: encode(t, r)})
-	}
 	places := map[string]func(t *testing.T, s *screen, forged string){
 		"what runs already": func(t *testing.T, s *screen, forged string) {
 			told, err := already(t.Context(), process(procmgr.Process{Command: forged, WorkDir: forged}))
@@ -99,12 +95,8 @@ func TestForgedLines(t *testing.T) {
 		"the name of a tool": func(_ *testing.T, s *screen, forged string) {
 			call(s, forged+" ", "{}")
 		},
-		"an output": func(t *testing.T, s *screen, forged string) { result(t, s, toolset.Report{Output: &forged}) },
-		"an error": func(t *testing.T, s *screen, forged string) {
-			result(t, s, toolset.Report{Error: "it said\n" + forged})
-		},
-		"a list": func(t *testing.T, s *screen, forged string) {
-			result(t, s, toolset.Report{Processes: []procmgr.Process{{ID: "p1", State: procmgr.Running, Command: forged}}})
+		"an output": func(_ *testing.T, s *screen, forged string) {
+			s.result("", toolset.Result{Content: "exit code 0\n---\n" + forged})
 		},
 		"a live line": func(_ *testing.T, s *screen, forged string) { s.live(strings.ReplaceAll(forged, "\n", " ")) },
 	}

@@ -66,7 +66,7 @@ func TestLive(t *testing.T) {
 			out := s.out.String()
 			require.Contains(t, out, test.live)
 			require.Equal(t, test.tty, strings.Contains(out, "\r\x1b[K"), "drawn over on a terminal alone")
-			require.Contains(t, out, "exit_code=0 state=exited")
+			require.Contains(t, out, "exit code 0")
 		})
 	}
 }
@@ -82,7 +82,7 @@ func TestLiveOutput(t *testing.T) {
 				"command": "echo early; until [ -e go ]; do [ -e waiting ] && echo late; sleep 0.05; done", "run_in_background": true,
 			}}
 		case 1:
-			_, id, _ := strings.Cut(results[0], `"process_id":"`)
+			_, id, _ := strings.Cut(results[0], " process ")
 			return reply{words: "I wait.", tool: "process_output", arguments: map[string]any{"process_id": id[:10], "wait_timeout": long.String()}}
 		}
 		return reply{words: "Done."}
@@ -94,7 +94,7 @@ func TestLiveOutput(t *testing.T) {
 	_, waiting, _ := strings.Cut(s.out.String(), "process_output process_id=")
 	require.Contains(t, waiting, "  ~ late")
 	require.NotContains(t, waiting, "~ early")
-	require.Contains(t, waiting, "exit_code=0 state=exited")
+	require.Contains(t, waiting, "exit code 0")
 }
 
 // The words of a model cannot control the terminal.
@@ -133,7 +133,7 @@ func TestInterrupt(t *testing.T) {
 	require.NoError(t, err)
 	out, stopped, told := new(recorder), make(chan struct{}), make(chan struct{})
 	out.on("(stopped\n", func() { close(stopped) })
-	out.on(`"error":"stopped by the user; the command was stopped"`, func() { close(told) })
+	out.on("error: stopped by the user; the command was stopped", func() { close(told) })
 	cmd.Stdout, cmd.Stderr = out, out
 	require.NoError(t, cmd.Start())
 	_, err = io.WriteString(in, "Go on.\n")
@@ -195,7 +195,7 @@ func TestPrompts(t *testing.T) {
 	args := []string{"-provider", "openai", "-model", "m", "-base-url", s.URL}
 	require.NoError(t, run(args, in, newScreen(out, false)), out)
 	require.Contains(t, out.String(), "not today")
-	require.Contains(t, out.String(), `"output":"key=.\n"`)
+	require.Contains(t, out.String(), "\n---\nkey=.\n")
 	ledger, err := os.ReadFile("ledger")
 	require.NoError(t, err)
 	require.Equal(t, "run\n", string(ledger))
@@ -214,7 +214,7 @@ func TestInput(t *testing.T) {
 				"command": "stty -echo; printf 'Password: '; read -r x; stty echo; echo; echo it has ${#x}", "stdin": "terminal", "run_in_background": true,
 			}}
 		case 1:
-			_, id, _ := strings.Cut(results[0], `"process_id":"`)
+			_, id, _ := strings.Cut(results[0], " process ")
 			return reply{words: "I answer.", tool: "process_input", arguments: map[string]any{
 				"process_id": id[:10], "text": "hunter2", "keys": []string{"enter"}, "secret": true, "wait_for": "it has", "wait_timeout": long.String(),
 			}}

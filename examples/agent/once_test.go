@@ -15,7 +15,7 @@ import (
 // oneRun is a model that runs one command, and calls it again until it has run.
 // Each run of the command leaves a line.
 func oneRun(results []string) reply {
-	if slices.ContainsFunc(results, func(r string) bool { return strings.Contains(r, `"success":true`) }) {
+	if slices.ContainsFunc(results, func(r string) bool { return strings.HasPrefix(r, "exit code 0") }) {
 		return reply{words: "It has run."}
 	}
 	return reply{words: "I run it.", tool: "execute", arguments: map[string]any{"command": theCommand}}

@@ -41,6 +41,7 @@ type session struct {
 // newSession returns a session whose commands run on a manager. It goes on from a
 // cursor. The caller closes its set.
 func newSession(model fantasy.LanguageModel, manager procmgr.Manager, from cursor, show *screen, opts *toolset.Options, maxTokens int64, maxSteps int) (*session, error) {
+	opts.Format = toolset.FormatText // the screen shows it as it is
 	opts.NoticesInInbox = true
 	opts.OnOutput = show.output
 	opts.Intercept = func(ctx context.Context, c toolset.Call, next func(context.Context) toolset.Result) toolset.Result {

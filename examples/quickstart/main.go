@@ -56,7 +56,7 @@ func run(ctx context.Context, out io.Writer, script Script) (err error) {
 	}
 	defer func() { err = errors.Join(err, manager.Close()) }() // before dir is removed
 
-	tools, err := chattool.All(toolset.Static(manager.Chat("quickstart")), nil)
+	tools, err := chattool.All(toolset.Static(manager.Chat("quickstart")), &toolset.Options{Format: toolset.FormatText})
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func run(ctx context.Context, out io.Writer, script Script) (err error) {
 
 	ctx, gone := context.WithCancel(ctx) // ends if the transcript has no reader
 	defer gone()
-	show := &dialogue.Transcript{Out: out, Column: 8, Gone: gone, Stable: true}
+	show := &dialogue.Transcript{Out: out, Column: 8, Gone: gone}
 	show.Say("user", Task)
 	runs := 0
 	_, err = agent.Stream(ctx, fantasy.AgentStreamCall{

@@ -73,7 +73,7 @@ func TestUnexpected(t *testing.T) {
 		script Script
 		want   string
 	}{
-		{"a result", t.Context(), Script{{Calls: []Call{Execute("exit 1", `"exit_code":0`)}}}, `should match "\"exit_code\":0"`},
+		{"a result", t.Context(), Script{{Calls: []Call{Execute("exit 1", "exit code 0")}}}, `should match "exit code 0"`},
 		{"a process", t.Context(), Script{{Calls: []Call{Execute("exec sleep 1000 &", "")}}, {Says: "Done."}}, "is left in state running"},
 		{"no script", t.Context(), nil, "the script is over"},
 		{"the end", ended, Greeter, "stopped before the end"},

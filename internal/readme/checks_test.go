@@ -143,7 +143,8 @@ func keptTranscript(t *testing.T, b block) {
 // keeps. "[...]" stands for the parts that the excerpt leaves out.
 func quickstartTranscript(t *testing.T, b block) {
 	plain := func(text string) string {
-		return words(regexp.MustCompile(`<process \d+>|npc5orns6a`).ReplaceAllString(text, "ID"))
+		text = regexp.MustCompile(`<process \d+>|npc5orns6a`).ReplaceAllString(text, "ID")
+		return words(regexp.MustCompile(` · \d+s`).ReplaceAllString(text, " · <...>"))
 	}
 	rest := plain(read(t, "examples/quickstart/testdata/transcript.txt"))
 	for _, part := range strings.Split(plain(b.text), "[...]") {

@@ -26,7 +26,6 @@ type Transcript struct {
 	Out    io.Writer
 	Column int    // the position of the text beside a label, in runes from the left
 	Gone   func() // called if a write fails, unless it is nil
-	Stable bool   // leave out the duration and the directory of a command, which differ from run to run
 
 	mu     sync.Mutex // guards the field below, and the writes
 	failed bool
@@ -91,29 +90,18 @@ func (t *Transcript) Call(label, tool string, arguments json.RawMessage) {
 	t.Print(label, append(t.wrap(head), command)...)
 }
 
-// Result prints a tool result as the model reads it: facts, the output after bars,
-// and the messages of the tool.
+// Result prints a tool result of toolset.FormatText, as the model reads it: the facts and
+// the messages of the tool, and the output after bars.
 func (t *Transcript) Result(label, content string) {
-	all, ok := members(json.RawMessage(content))
-	if !ok {
-		t.Print(label, t.shorten(content)...)
-		return
+	header, output, printed := strings.Cut(content, "\n---\n")
+	var lines []string
+	for line := range strings.Lines(header) {
+		lines = append(lines, t.wrap(line)...)
 	}
-	var facts, output, prose []string
-	for _, m := range all {
-		switch {
-		case t.Stable && (m.name == "duration" || m.name == "workdir"):
-		case m.name == "output":
-			output = t.shorten(m.text())
-		case m.name == "error", m.name == "note":
-			prose = append(prose, t.wrap(m.name+": "+m.text())...)
-		case m.name == "processes":
-			output = t.list(m.value)
-		default:
-			facts = append(facts, m.fact())
-		}
+	if printed {
+		lines = append(lines, t.shorten(output)...)
 	}
-	t.Print(label, append(append(t.wrap(strings.Join(facts, " ")), output...), prose...)...)
+	t.Print(label, lines...)
 }
 
 // wrap breaks a text between words into lines that fit beside a label. A word that is
@@ -159,30 +147,6 @@ func (t *Transcript) shorten(output string) (kept []string) {
 		}
 	}
 	return kept
-}
-
-// list returns a line for each process of a list.
-func (t *Transcript) list(raw json.RawMessage) (lines []string) {
-	var processes []struct {
-		ID       string `json:"process_id"`
-		Command  string `json:"command"`
-		State    string `json:"state"`
-		ExitCode *int   `json:"exit_code"`
-	}
-	if err := json.Unmarshal(raw, &processes); err != nil {
-		return t.shorten(string(raw))
-	}
-	for _, p := range processes {
-		if p.ExitCode != nil {
-			p.State += fmt.Sprintf(" %d", *p.ExitCode)
-		}
-		command, more, _ := strings.Cut(p.Command, "\n")
-		if more != "" {
-			command += " ..."
-		}
-		lines = append(lines, cut(fmt.Sprintf("| %s  %-9s  %s", p.ID, p.State, command), Width-t.Column))
-	}
-	return lines
 }
 
 // cut returns the first n runes of a text, or the whole text if it is shorter.
