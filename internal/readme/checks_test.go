@@ -365,28 +365,18 @@ func servers(t *testing.T, b block) {
 		return
 	}
 	type server struct {
-		Type, Command, URL string
-		Args               []string
-		Env, Headers       map[string]string
+		Command string
+		Args    []string
+		Env     map[string]string
 	}
 	var file struct {
-		Permissions struct{ Deny []string }
-		MCP         map[string]server `json:"mcpServers"`
-		ACP         map[string]server `json:"agent_servers"`
+		MCP map[string]server `json:"mcpServers"`
+		ACP map[string]server `json:"agent_servers"`
 	}
-	decoder := json.NewDecoder(strings.NewReader(b.text))
-	decoder.DisallowUnknownFields()
-	require.NoError(t, decoder.Decode(&file))
+	require.NoError(t, json.Unmarshal([]byte(b.text), &file))
 	for _, s := range []server{file.MCP["toolproc"], file.ACP["toolproc"]} {
-		if s.URL != "" { // which the page's server prints, with the token
-			require.Contains(t, read(t, b.page), "listening on "+s.URL+"\n")
-			require.Contains(t, read(t, b.page), "Authorization: "+s.Headers["Authorization"]+"\n")
-		}
 		for variable, value := range s.Env {
 			elsewhere(t, dir+"/main.go", `os.Getenv("`+variable+`")`)
-			if value != "..." {
-				elsewhere(t, dir+"/main.go", `"`+value+`"`) // the default
-			}
 			t.Setenv(variable, value)
 		}
 		if s.Command != "" {
