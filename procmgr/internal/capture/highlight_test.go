@@ -134,21 +134,6 @@ func TestHighlightsOfACalmCommand(t *testing.T) {
 	}
 }
 
-// Without a log there are no highlights, and for a text that is whole neither.
-func TestNoHighlights(t *testing.T) {
-	t.Parallel()
-	text := filler(0, 100) + "error: x\n" + filler(0, 100)
-	s := newStream(capture.Options{Head: 1 << 20, Tail: 1 << 10, Raw: true})
-	s.Add([]byte(text))
-	s.End()
-	limit := headtail.Limits{Bytes: 500}
-	_, found := s.AllHighlighted(s.Read(0, limit, nil), limit, 1<<10, true)
-	require.Empty(t, found)
-	s = logged(t, text)
-	_, found = s.AllHighlighted(s.Read(0, headtail.Limits{}, nil), headtail.Limits{}, 1<<10, true)
-	require.Empty(t, found)
-}
-
 // Lines are counted from the beginning of the stream, and forms from since on.
 func TestHighlightsFromAnOffset(t *testing.T) {
 	t.Parallel()
