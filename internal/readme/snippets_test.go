@@ -129,20 +129,6 @@ func TestKeeper(t *testing.T) {
 
 // docs/recipes.md
 
-func TestToolsOfAKeeper(t *testing.T) {
-	ctx, dir := t.Context(), shortDir(t)
-	prockeep.Main() // first in main: this program is also the keeper
-
-	keeper, err := prockeep.Open(ctx, dir, nil) // a directory of this user's own
-	require.NoError(t, err)
-	defer keeper.Close() // the processes go on
-	set, err := toolset.New(toolset.Static(keeper.Chat("chat-1")), nil)
-	require.NoError(t, err)
-	res := set.Call(ctx, toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"command":"echo kept"}`)})
-	require.Equal(t, "kept\n", res.Output.Text)
-	require.NoError(t, keeper.Stop(ctx))
-}
-
 func TestTokenOfEachChat(t *testing.T) {
 	tokenOf := func(chat string) string { return "s3cr3t0f" + chat + "0123456789" }
 	manager, err := proclocal.New(&proclocal.Options{
