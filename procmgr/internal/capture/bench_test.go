@@ -4,12 +4,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/internal/beside"
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
 )
 
@@ -77,18 +76,5 @@ func BenchmarkSearchLog(b *testing.B) {
 		require.False(b, page.Matched)
 		require.Zero(b, page.Unsearched)
 	}
-	var ours, theirs []time.Duration
-	for b.Loop() {
-		began := time.Now()
-		search()
-		middle := time.Now()
-		read()
-		ours, theirs = append(ours, middle.Sub(began)), append(theirs, time.Since(middle))
-	}
-	slices.Sort(ours)
-	slices.Sort(theirs)
-	x, y := ours[len(ours)/2], theirs[len(theirs)/2]
-	b.ReportMetric(float64(y)/float64(x), "x-read")
-	b.ReportMetric(float64(s.Total())/1e9/x.Seconds(), "GB/s")
-	b.ReportMetric(0, "ns/op")
+	beside.Run(b, search, read)
 }
