@@ -220,23 +220,6 @@ func systemdRun(t *testing.T, b block) {
 	}
 }
 
-// start runs a program of a page until it is signaled, and returns what it prints first, up
-// to a text. stop sends it a signal.
-func start(t *testing.T, dir, command, until string) (printed string, stop func(syscall.Signal)) {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "sh", "-c", "exec "+command)
-	cmd.Dir = dir
-	out := new(output)
-	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = out, out, long
-	require.NoError(t, cmd.Start())
-	out.await(t, until)
-	return out.String(), func(sig syscall.Signal) {
-		t.Helper()
-		require.NoError(t, cmd.Process.Signal(sig))
-		require.NoError(t, cmd.Wait(), out)
-	}
-}
-
 // makeKeys runs the page's commands for keys, in a directory that it returns. The
 // certificate is for this machine too.
 func makeKeys(t *testing.T) (dir string) {
@@ -258,11 +241,11 @@ func serving(t *testing.T, b block) {
 	dir, address := makeKeys(t), freeAddress(t)
 	shell(t, ".", "go build -o '"+scratch+"' ./cmd/toolprocd")
 	command := strings.NewReplacer("go run ./cmd/toolprocd", "'"+scratch+"/toolprocd'", ":8443", address).Replace(commands(t, b)[3])
-	_, stop := start(t, dir, command, address)
+	server := start(t, dir, command)
 	awaitListener(t, address)
 	t.Chdir(dir)
 	require.NoError(t, connect(t.Context(), "https://"+address))
-	stop(syscall.SIGINT)
+	server.stop(t, syscall.SIGINT)
 }
 
 // nginx starts nginx with the page's configuration before the page's server.
@@ -278,7 +261,7 @@ func nginx(t *testing.T, b block) {
 	config += strings.NewReplacer("127.0.0.1:8080", upstream, "listen 443 ssl", "listen "+listen+" ssl",
 		"/etc/ssl/build.example.pem", dir+"/keys/cert.pem", "/etc/ssl/build.example.key", dir+"/keys/key.pem").Replace(b.text) + "}\n"
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "nginx.conf"), []byte(config), 0o600))
-	_, stopProxy := start(t, dir, "nginx -p . -c nginx.conf", "")
+	proxy := start(t, dir, "nginx -p . -c nginx.conf")
 	awaitListener(t, listen)
 
 	cert, err := os.ReadFile(dir + "/keys/cert.pem")
@@ -294,7 +277,7 @@ func nginx(t *testing.T, b block) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, client.Close()) }()
 	stop(client)
-	stopProxy(syscall.SIGTERM)
+	proxy.stop(t, syscall.SIGTERM)
 }
 
 // person types the commands of the page at a machine where a client runs a server. Here,
@@ -355,9 +338,10 @@ func servers(t *testing.T, b block) {
 				printed := `\Amcp: Authorization: Bearer (\w+)\nmcp: listening on (http://127\.0\.0\.1:\d+/mcp)\n\z`
 				_, shown, _ := strings.Cut(b.text, "\n")
 				require.Regexp(t, printed, shown)
-				said, stop := start(t, ".", placed.Replace(command), "/mcp\n")
-				require.Regexp(t, printed, said)
-				stop(syscall.SIGTERM)
+				server := start(t, ".", placed.Replace(command))
+				server.out.await(t, "/mcp\n")
+				require.Regexp(t, printed, server.out.String())
+				server.stop(t, syscall.SIGTERM)
 			} else {
 				require.Regexp(t, `^(cd|go build|claude mcp list)`, command)
 			}

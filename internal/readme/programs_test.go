@@ -76,10 +76,11 @@ type program struct {
 	out   output // stdout and stderr
 }
 
-func startProgram(t *testing.T, name string, env ...string) *program {
+// start runs a command of a shell in a directory.
+func start(t *testing.T, dir, command string, env ...string) *program {
 	t.Helper()
-	p := &program{Cmd: exec.CommandContext(t.Context(), name)}
-	p.Dir, p.WaitDelay = t.TempDir(), long
+	p := &program{Cmd: exec.CommandContext(t.Context(), "sh", "-c", "exec "+command)}
+	p.Dir, p.WaitDelay = dir, long
 	p.Env = append(os.Environ(), env...)
 	p.Stdout, p.Stderr = &p.out, &p.out
 	stdin, err := p.StdinPipe()
@@ -87,6 +88,13 @@ func startProgram(t *testing.T, name string, env ...string) *program {
 	p.stdin = stdin
 	require.NoError(t, p.Start())
 	return p
+}
+
+// stop sends a signal, with which the program ends as it should.
+func (p *program) stop(t *testing.T, sig syscall.Signal) {
+	t.Helper()
+	require.NoError(t, p.Process.Signal(sig))
+	p.end(t, 0)
 }
 
 // end waits for the program's end and its exit code. A signal must not end it, since its
@@ -136,7 +144,7 @@ func TestHeldAgent(t *testing.T) {
 	testenv.Held(t)
 	name := build(t, "README.md", "examples/agent")
 	begin := func() *program {
-		return startProgram(t, name, "OPENAI_API_KEY=the-key", "OPENAI_BASE_URL="+endpoint(t))
+		return start(t, t.TempDir(), name, "OPENAI_API_KEY=the-key", "OPENAI_BASE_URL="+endpoint(t))
 	}
 	ask := func(p *program, arguments map[string]any) {
 		_, err := p.stdin.Write([]byte(encode(arguments) + "\n"))
@@ -246,11 +254,11 @@ func script(ctx context.Context, messages []Message, tools []Tool, over error) (
 func TestHeldLoop(t *testing.T) {
 	testenv.Held(t)
 	name := build(t, "docs/frameworks.md", ".", scriptedAsk)
-	p := startProgram(t, name, "COMMAND=echo it runs")
+	p := start(t, t.TempDir(), name, "COMMAND=echo it runs")
 	p.end(t, 0)
 	require.Regexp(t, `\nThe tool says: .*"output":"it runs\\n".*\n$`, p.out.String())
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
-		p := startProgram(t, name, "COMMAND="+reporting("command"))
+		p := start(t, t.TempDir(), name, "COMMAND="+reporting("command"))
 		p.interrupt(t, sig, p.pid(t, "command"))
 	}
 }

@@ -366,14 +366,6 @@ func startServing(t *testing.T, token string) (address string, stop func(*procht
 	}
 }
 
-func TestServer(t *testing.T) {
-	address, stop := startServing(t, "correct-horse")
-	client, err := prochttp.NewClient("http://"+address, &prochttp.ClientOptions{Token: "correct-horse"})
-	require.NoError(t, err)
-	defer client.Close()
-	stop(client)
-}
-
 // freeAddress returns an address without a listener.
 func freeAddress(t *testing.T) string {
 	t.Helper()
