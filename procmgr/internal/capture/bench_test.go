@@ -12,37 +12,6 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
 )
 
-// What a search adds to each byte of output: for none, for one pattern, and for all of
-// them at once.
-func BenchmarkAdd(b *testing.B) {
-	var text []byte
-	for i := 0; len(text) < 256<<10; i++ {
-		text = fmt.Appendf(text, "[%3d%%] Building CXX object src/core/CMakeFiles/core.dir/buffer_%d.cc.o\n", i%100, i)
-	}
-	patterns := []string{
-		"READY", `(?i)listening on .*:\d+`, "error|warn|ready", `(?i)error|fail`, `ready in \d+ ?ms`, `Local:\s+https?://`,
-		`https?://(localhost|127\.0\.0\.1):\d+`, `(?i)server (is )?(running|started|listening)`, `Compiled (successfully|with warnings)|Failed to compile`, `webpack .* compiled`,
-		`(?i)\b(error|failed)\b`, `^(FAIL|ok)\s`,
-	}
-	sets := map[string][]string{"none": nil, "all": patterns}
-	for _, pattern := range patterns {
-		sets[pattern] = []string{pattern}
-	}
-	for name, set := range sets {
-		b.Run(name, func(b *testing.B) {
-			s := newStream(capture.Options{Head: 16 << 10, Tail: 16 << 10, Raw: true})
-			for _, pattern := range set {
-				require.NoError(b, s.Watch(b.Context(), matcher(b, pattern), 0))
-			}
-			b.SetBytes(int64(len(text)))
-			for b.Loop() {
-				s.Add(text)
-			}
-			s.End()
-		})
-	}
-}
-
 // A search of a log of 64 MB that the window has dropped, beside reading the
 // file.
 func BenchmarkSearchLog(b *testing.B) {
