@@ -3,10 +3,7 @@
 package house_test
 
 import (
-	"archive/zip"
 	"bytes"
-	"encoding/json"
-	"io/fs"
 	"net/url"
 	"os"
 	"os/exec"
@@ -16,35 +13,32 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
 // TestInstall installs every program of cmd and examples as a user does: with "go install
-// PATH@latest", in a directory outside of the repository, from a proxy that
-// offers this tree as the newest version of each module.
+// PATH@latest", in a directory outside of the repository, where this tree is the
+// newest version of each module.
 //
 // Their dependencies take minutes to compile, so this test needs a
 // build tag: bash .ci/run install. With TOOLPROC_HELD=all it compiles all of them.
 func TestInstall(t *testing.T) {
 	inRoot(t)
-	proxy := t.TempDir()
 	var modules []string // directories
 	for _, name := range files(t, ".mod") {
 		modules = append(modules, filepath.Dir(name))
 	}
 	for _, dir := range modules {
-		publish(t, proxy, dir)
 		fetch(t, dir)
 	}
 	// Modules from outside this repository come from the cache of this machine.
 	// The test asks no other server for anything: it would ask for a version
 	// that is not published.
 	cache := strings.TrimSpace(string(output(t, nil, "go", "env", "GOMODCACHE")))
-	env := append(os.Environ(),
-		"GOPROXY="+fileURL(proxy)+","+fileURL(filepath.Join(cache, "cache", "download"))+",off",
-		"GONOPROXY=none", "GOPRIVATE=", "GOSUMDB=off", // no server knows this version
+	env := append(append(os.Environ(), publish(t, modules)...),
+		"GOPROXY="+fileURL(filepath.Join(cache, "cache", "download"))+",off",
+		"GONOPROXY="+module, "GOSUMDB=off", // no server knows this version
 		"GOMODCACHE="+t.TempDir(), "GOBIN="+t.TempDir(), "GOWORK=",
 		"GOFLAGS=-modcacherw -trimpath", // otherwise nothing is found in the build cache the next time
 	)
@@ -128,61 +122,26 @@ func main() {
 }
 `
 
-// publish writes a module of the tree into a proxy, under the version of this library
-// that the other modules of the tree require.
-func publish(t *testing.T, proxy, dir string) {
+// publish makes a repository of the tree, in which each module has a tag of the version that
+// the other modules of the tree require. It returns the variables with which git takes it
+// for the real one.
+func publish(t *testing.T, modules []string) (env []string) {
 	t.Helper()
-	var mod, work modFile
-	goJSON(t, &mod, "mod", "edit", "-json", filepath.Join(dir, "go.mod"))
-	goJSON(t, &work, "work", "edit", "-json", "go.work")
-	version := work.Replace[0].Old.Version
-	to := filepath.Join(proxy, filepath.FromSlash(mod.Module.Path), "@v")
-	require.NoError(t, os.MkdirAll(to, 0o755))
-	info, err := json.Marshal(map[string]any{"Version": version, "Time": time.Now().UTC()})
-	require.NoError(t, err)
-	for name, content := range map[string]string{
-		"list":            version + "\n",
-		version + ".info": string(info),
-		version + ".mod":  readFile(t, filepath.Join(dir, "go.mod")),
-		version + ".zip":  zipped(t, dir, mod.Module.Path+"@"+version),
-	} {
-		require.NoError(t, os.WriteFile(filepath.Join(to, name), []byte(content), 0o644))
+	repository := t.TempDir()
+	git := func(args ...string) {
+		t.Helper()
+		args = append([]string{"-c", "user.name=test", "-c", "user.email=test", "-c", "commit.gpgsign=false"}, args...)
+		output(t, []string{"GIT_DIR=" + repository, "GIT_WORK_TREE=."}, "git", args...)
 	}
-}
-
-// zipped returns a zip of the files of a module, without nested modules.
-func zipped(t *testing.T, dir, prefix string) string {
-	t.Helper()
-	var b bytes.Buffer
-	z := zip.NewWriter(&b)
-	err := filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if entry.IsDir() {
-			_, noModule := os.Stat(filepath.Join(name, "go.mod"))
-			if name != dir && noModule == nil || entry.Name() == ".git" || entry.Name() == "node_modules" {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		relative, err := filepath.Rel(dir, name)
-		if err != nil || !entry.Type().IsRegular() {
-			return err
-		}
-		content, err := os.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		w, err := z.Create(path.Join(prefix, filepath.ToSlash(relative)))
-		if err == nil {
-			_, err = w.Write(content)
-		}
-		return err
-	})
-	require.NoError(t, err)
-	require.NoError(t, z.Close())
-	return b.String()
+	var work modFile
+	goJSON(t, &work, "work", "edit", "-json", "go.work")
+	git("init", "-q")
+	git("add", "-A")
+	git("commit", "-q", "-m", "the tree")
+	for _, dir := range modules {
+		git("tag", path.Join(filepath.ToSlash(dir), work.Replace[0].Old.Version))
+	}
+	return []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url." + fileURL(repository) + ".insteadOf", "GIT_CONFIG_VALUE_0=https://" + module}
 }
 
 // fetch downloads the dependencies of a module to this machine, checked against
