@@ -2,7 +2,6 @@ package capture_test
 
 import (
 	"bytes"
-	"fmt"
 	"math/rand/v2"
 	"regexp"
 	"strings"
@@ -164,32 +163,5 @@ func untilOfRandomPatterns(t *testing.T, seed uint64, rounds int) {
 			head, tail, from = r.IntN(40), r.IntN(40), r.IntN(60)
 		}
 		checkUntil(t, text, cuts, 1, randre.Pattern(r, 3), head, tail, int64(from), r.IntN(4))
-	}
-}
-
-// Much text comes at once, with long lines in it.
-func TestUntilOfLongRandomStreams(t *testing.T) {
-	patterns := []string{"needle$", "need.*9", "(?i)NEEDLE 7", "(a|b)x{2}", `^\s*n[a-z]+ 1?3`, "haystack|needle 5", `^[^a-z]+$`, "never"}
-	r := rand.New(rand.NewPCG(3, 4))
-	for range 100 {
-		var stream []byte
-		for len(stream) < 60_000 {
-			switch r.IntN(300) {
-			case 0:
-				stream = append(stream, fmt.Sprintf("a needle %d", r.IntN(20))...)
-			case 1:
-				stream = append(stream, bytes.Repeat([]byte("axb"), r.IntN(3000))...)
-			default:
-				stream = append(stream, "hay hay stack"[:r.IntN(14)]...)
-			}
-			if r.IntN(3) > 0 {
-				stream = append(stream, '\n')
-			}
-		}
-		cuts := make([]byte, r.IntN(12))
-		for i := range cuts {
-			cuts[i] = byte(r.IntN(256))
-		}
-		checkUntil(t, stream, cuts, 1+r.IntN(60), patterns[r.IntN(len(patterns))], r.IntN(9000), r.IntN(9000), int64(r.IntN(20_000)), r.IntN(14))
 	}
 }
