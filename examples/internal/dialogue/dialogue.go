@@ -138,26 +138,14 @@ func (t *Transcript) shorten(output string) (kept []string) {
 			kept = append(kept, fmt.Sprintf("  (%d lines that the model read)", hidden))
 			hidden = 0
 		}
-		for output != "" { // an empty line prints as well
-			fits := cut(line, Width-t.Column-2)
-			kept = append(kept, "| "+fits)
-			if line = line[len(fits):]; line == "" {
-				break
-			}
+		if line == "" && output != "" {
+			kept = append(kept, "| ")
+		}
+		for part := range slices.Chunk([]rune(line), Width-t.Column-2) {
+			kept = append(kept, "| "+string(part))
 		}
 	}
 	return kept
-}
-
-// cut returns the first n runes of a text, or the whole text if it is shorter.
-func cut(text string, n int) string {
-	for i := range text {
-		if n == 0 {
-			return text[:i]
-		}
-		n--
-	}
-	return text
 }
 
 // A member is a member of a JSON object.
