@@ -9,13 +9,13 @@ type EventsRequest struct {
 	// "" begins with the oldest event that is kept. A text that is no Next of
 	// this manager, such as one from before its restart, counts as "", and
 	// the page has Gap.
-	After string
+	After string `json:"after,omitempty"`
 	// Wait is the longest time to wait until there is an event; 0 returns at
 	// once. A page with Gap does not wait.
-	Wait time.Duration
+	Wait time.Duration `json:"wait,omitzero"`
 	// Limit is the largest number of events in the page; 0 is 100, and a
 	// negative number is no limit.
-	Limit int
+	Limit int `json:"limit,omitzero"`
 }
 
 // An EventPage has the events from one place on, the oldest first.

@@ -18,45 +18,45 @@ type InputRequest struct {
 	// error is [ErrConflict]. A request that was refused and has written
 	// nothing leaves its key unused. If the first request is still being
 	// written, another one with its key waits for that, with any Wait.
-	IdempotencyKey string
+	IdempotencyKey string `json:"key,omitempty"`
 	// Data is written as it is, at most 64 KiB. On a terminal whose
 	// program has asked for bracketed paste, Data with a line end in it is
 	// marked as pasted text; if it has ESC [201~ in it, the error is
 	// [ErrInvalid]. A terminal that collects lines drops all bytes of a line
 	// beyond 4,095 (1,023 on macOS and BSD); such a line is ErrInvalid.
-	Data []byte
+	Data []byte `json:"data,omitempty"`
 	// Keys are pressed after Data, on a terminal only. See [Key].
-	Keys []Key
+	Keys []Key `json:"keys,omitempty"`
 	// Close ends the input after that. A pipe is closed: Data in a later
 	// request is ErrInvalid. On a terminal its end-of-file character is
 	// typed, which ends the input only of a program that reads lines.
-	Close bool
+	Close bool `json:"close,omitzero"`
 	// Secret is for a password, on a terminal only: nothing is written until
 	// the program has turned the echo off and reads a line, as programs do
 	// that ask for one. If it has not when Wait is over, the error is
 	// [ErrNotReady].
-	Secret bool
+	Secret bool `json:"secret,omitzero"`
 	// Wait is the longest time to wait in all: for a pipe that is full, for
 	// the echo to go off, and for output. The wait ends when all is written
 	// if none of Until, UntilQuiet and UntilWaiting is set, and as soon as the process
 	// changes its state. 0 tries once.
-	Wait time.Duration
+	Wait time.Duration `json:"wait,omitzero"`
 	// Until ends the wait when output from the offset before the write on
 	// matches it; see OutputRequest.Until. A prompt that was shown before the
 	// write is no match. A prompt that comes after the write has begun is one,
 	// even if the program had not read the input: wait for the first prompt of
 	// a program before you write.
-	Until string
+	Until string `json:"until,omitempty"`
 	// UntilQuiet ends the wait when the output has been quiet for so long,
 	// counted from the first output after the write. If there is none at all
 	// for 2 s, that ends it too.
-	UntilQuiet time.Duration
+	UntilQuiet time.Duration `json:"until_quiet,omitzero"`
 	// UntilWaiting ends the wait as soon as all is written, a member waits for input
 	// and the output has been quiet for 200 ms since the write. See
 	// OutputRequest.UntilWaiting.
-	UntilWaiting bool
+	UntilWaiting bool `json:"until_waiting,omitzero"`
 	// Limit bounds the Text of the answer; the zero value is the default.
-	Limit headtail.Limits
+	Limit headtail.Limits `json:"limit,omitzero"`
 }
 
 // An InputOutput is the output from the offset before a write on.

@@ -5,23 +5,24 @@ import "github.com/toolproc/toolproc/procmgr/internal/paging"
 // A ListRequest selects processes. The zero value selects all.
 type ListRequest struct {
 	// State is the state of the wanted processes; "" is any.
-	State State
+	State State `json:"state,omitempty"`
 	// Offset is how many processes to leave out at the beginning.
-	Offset int
+	Offset int `json:"offset,omitzero"`
 	// Limit is the largest number of processes in the page; 0 or a negative
 	// number is no limit.
-	Limit int
+	Limit int `json:"limit,omitzero"`
 }
 
 // A ListPage is a part of a list. Running processes come first, then detached ones,
 // then exited background processes, and then all other exited processes. Within each
 // kind the newest comes first.
 type ListPage struct {
-	Processes []Process
+	Processes []Process `json:"processes"`
 	// Total is the number of processes in the requested state, and Live the number of
 	// processes among them that have not exited; these come first. Both also count the
 	// processes before and after the page.
-	Total, Live int
+	Total int `json:"total"`
+	Live  int `json:"live"`
 }
 
 // PageOf returns the page that a request asks for, out of all processes in the

@@ -149,50 +149,50 @@ type StartRequest struct {
 	// ID has 1 to 64 characters of A-Z a-z 0-9 _ -, and the caller chooses it. If it is
 	// "", the manager makes one. A caller that has chosen the ID can ask again after a
 	// lost answer, and can stop a process before it has heard back from Start.
-	ID string
+	ID string `json:"id,omitempty"`
 	// Command is given to the shell as it is, also if it begins with - or +. It is
 	// required.
-	Command string
+	Command string `json:"command"`
 	// WorkDir is the directory to run in; "" is the manager's default. A
 	// relative path is resolved against that default. A ~ that stands alone or
 	// before a slash is the home on the machine that runs the command: the
 	// value of HOME that the command has. If the directory cannot be used, the
 	// error is [ErrInvalid].
-	WorkDir string
+	WorkDir string `json:"work_dir,omitempty"`
 	// Env has variables in addition to the environment that the manager's policy lets
 	// through. It may set PWD. It cannot change the other variables that the manager
 	// sets: TOOLPROC=1, TOOLPROC_PROCESS_ID, and TOOLPROC_CHAT_ID, which is unset for a
 	// process without a chat.
-	Env map[string]string
+	Env map[string]string `json:"env,omitempty"`
 	// Background is a label. The manager treats all processes alike.
-	Background bool
+	Background bool `json:"background,omitzero"`
 	// Stdin is the stdin of the command. By default it is empty, so that the
 	// command cannot wait for an answer. If the manager cannot give it, the
 	// error is [errors.ErrUnsupported]; a proclocal.Local has terminals on Linux,
 	// macOS and BSD, and on Windows no other stdin than an empty one yet.
-	Stdin Stdin
+	Stdin Stdin `json:"stdin,omitempty"`
 	// Wait is how long to wait for the end. If it is 0, Start returns when the
 	// process has started.
-	Wait time.Duration
+	Wait time.Duration `json:"wait,omitzero"`
 	// UntilWaiting ends the wait as OutputRequest.UntilWaiting does.
-	UntilWaiting bool
+	UntilWaiting bool `json:"until_waiting,omitzero"`
 	// Limit bounds the Text of the answer; the zero value is the default.
-	Limit headtail.Limits
+	Limit headtail.Limits `json:"limit,omitzero"`
 	// Highlight asks for highlights, like OutputRequest.Highlight.
-	Highlight int
+	Highlight int `json:"highlight,omitzero"`
 	// Notify is an RE2 pattern with the limits of OutputRequest.Until. The first line
 	// that it matches, which may be the unfinished last line, is an [Event] of kind
 	// [EventMatched]. Later matching lines are not. "." is the first line that is not
 	// empty. Notify is not compared if the ID was used before: the pattern of the first
 	// Start counts.
-	Notify string
+	Notify string `json:"notify,omitempty"`
 	// MaxLifetime ends the process when it has run that long, detached or not: with
 	// Terminate, a grace period, and then Kill. Process.EndedBy is then [CauseLifetime]. If
 	// the manager has a limit of its own, the shorter one applies; 0 is no limit beyond
 	// that, and a negative one is [ErrInvalid]. It is not compared if the ID was used
 	// before: the value of the first Start counts. While the machine is suspended, the
 	// time may stand still.
-	MaxLifetime time.Duration
+	MaxLifetime time.Duration `json:"max_lifetime,omitzero"`
 	// Age is how long ago the caller first had reason to send this request, for a caller
 	// that replays requests after a restart. If the manager does not know the ID and
 	// cannot have seen it for all of Age, because it has not been up that long or has
@@ -201,7 +201,7 @@ type StartRequest struct {
 	// or less, an unknown ID is always started. A caller that may have been suspended
 	// takes Age from the wall clock ([time.Time.Round] with 0), because a monotonic clock
 	// may stand still meanwhile. A guard that holds a start back adds that time to Age.
-	Age time.Duration
+	Age time.Duration `json:"age,omitzero"`
 }
 
 // Unsupported is a [Manager] that can do nothing: the error of every method is

@@ -10,48 +10,48 @@ import (
 type OutputRequest struct {
 	// From is an offset in the output in bytes. 0 is the beginning, and so is
 	// a negative offset. An offset beyond the end is taken for the end.
-	From int64
+	From int64 `json:"from,omitzero"`
 	// Wait is the longest time to wait; 0 returns at once. A wait ends as soon
 	// as the process changes its state.
-	Wait time.Duration
+	Wait time.Duration `json:"wait,omitzero"`
 	// State is the last state that the caller knows; "" is the state at the
 	// time of the call. If the process has another one, the wait is over at
 	// once: so a change between two calls is told by the second.
-	State State
+	State State `json:"state,omitempty"`
 	// Until is an RE2 pattern: return as soon as output from From on matches
 	// it. It is matched line by line, the unfinished last line included,
 	// each line's first 4 KiB. A pattern of over 256 bytes, one that compiles
 	// to over 1,000 instructions, and one that wants a newline or text behind a $,
 	// which no line has, is [ErrInvalid]. "." is any new output.
-	Until string
+	Until string `json:"until,omitempty"`
 	// Ports asks for Output.Listening: the ports on which the process listens.
 	// That costs a look at every process of the machine. If the manager cannot
 	// tell, the error is [errors.ErrUnsupported]; a proclocal.Local can on Linux alone.
-	Ports bool
+	Ports bool `json:"ports,omitzero"`
 	// UntilListening is a TCP port, or -1 for any: return as soon as the
 	// process listens on it, on any address. While a call waits for a
 	// port, the manager looks every 100 ms, and whatever ends the wait meanwhile ends it
 	// after the look. It sets Output.Listening as Ports does. A port over 65,535 is
 	// [ErrInvalid], and so is one below -1.
-	UntilListening int
+	UntilListening int `json:"until_listening,omitzero"`
 	// UntilWaiting ends the wait as soon as a member waits for input and the output has
 	// been quiet for 200 ms. Process.Waiting then says which member. It has no effect
 	// if waiting cannot be detected, for example with an empty stdin. During such a
 	// call, the manager looks when the output has been quiet for 200 ms, and then after
 	// 0.4, 0.8 and so on up to 5 s.
-	UntilWaiting bool
+	UntilWaiting bool `json:"until_waiting,omitzero"`
 	// Limit bounds the Text of the answer; the zero value is the default.
-	Limit headtail.Limits
+	Limit headtail.Limits `json:"limit,omitzero"`
 	// Screen asks for Output.Screen.
-	Screen bool
+	Screen bool `json:"screen,omitzero"`
 	// Highlight asks for Output.Highlights of at most so many bytes of text; 0 or
 	// less asks for none. They take a part of Limit: if Text is cut, it is shorter
 	// by about what they and the numbers of their lines take.
-	Highlight int
+	Highlight int `json:"highlight,omitzero"`
 	// Against asks for Output.Changes: it is the ID of another ended process of this
 	// chat. That process's whole output is compared with this one's. "" asks for no
 	// comparison. An ID that the chat does not have is no error.
-	Against string
+	Against string `json:"against,omitempty"`
 }
 
 // A Highlight is a line of the output that suggests trouble, such as an error. It

@@ -267,7 +267,7 @@ func (m *manager) Signal(ctx context.Context, id string, sig procmgr.Signal) (er
 	}
 	forwarded, _ := ctx.Value(forwardedKey{}).(string)
 	answer, err := m.c.call(ctx, &call{manager: m, id: id, path: pathSignal, key: cmp.Or(forwarded, newKey()), body: func() (any, time.Duration) {
-		return signalBody{processID{id}, sig}, signalTime - answerTime
+		return signalBody{id, sig}, signalTime - answerTime
 	}})
 	return m.explain(id, answer, err)
 }

@@ -26,7 +26,7 @@ func (m *manager) output(ctx context.Context, id string, req procmgr.OutputReque
 	if err := m.check(); err != nil {
 		return out, err
 	}
-	body := outputBody{processID: processID{id}, outputFields: outputFields(req)}
+	body := outputBody{ID: id, OutputRequest: req}
 	if !utf8.ValidString(req.Against) {
 		body.Against = ""
 	}
@@ -85,7 +85,7 @@ func (m *manager) Input(ctx context.Context, id string, req procmgr.InputRequest
 	if len(req.Data) > check.MaxInput {
 		return out, xerrors.Errorf("the data has %d bytes, at most %d are allowed at a time: %w", len(req.Data), check.MaxInput, procmgr.ErrInvalid)
 	}
-	body := inputBody{processID{id}, inputFields(req)}
+	body := inputBody{id, req}
 	if body.IdempotencyKey == "" {
 		body.IdempotencyKey = newKey()
 	}
@@ -140,8 +140,8 @@ func (m *manager) List(ctx context.Context, req procmgr.ListRequest) (_ procmgr.
 	if err := m.check(); err != nil {
 		return procmgr.ListPage{}, err
 	}
-	var page listPage
-	answer, err := m.c.call(ctx, &call{manager: m, path: pathList, body: once(listBody(req)), into: &page})
+	var page procmgr.ListPage
+	answer, err := m.c.call(ctx, &call{manager: m, path: pathList, body: once(req), into: &page})
 	switch {
 	case err != nil && answer != nil && answer.failure.List != nil:
 		page = *answer.failure.List // some machines are missing, and err names them
@@ -155,7 +155,7 @@ func (m *manager) List(ctx context.Context, req procmgr.ListRequest) (_ procmgr.
 			return procmgr.ListPage{}, errMixedUp
 		}
 	}
-	return procmgr.ListPage(page), err
+	return page, err
 }
 
 // Events implements [procmgr.Manager]. If the Host behind the handler has no
@@ -169,7 +169,7 @@ func (m *manager) Events(ctx context.Context, req procmgr.EventsRequest) (_ proc
 		return procmgr.EventPage{}, err
 	}
 	began := time.Now()
-	body := eventsBody(req)
+	body := req
 	body.After = strings.ToValidUTF8(body.After, "?") // no page ends like this either
 	// Reading takes no event away, so that a slice needs nothing of the one before but the
 	// place in which that ended.

@@ -27,12 +27,12 @@ func (m *manager) Start(ctx context.Context, req procmgr.StartRequest) (_ procmg
 	if own {
 		req.ID = procmgr.NewID()
 	}
-	if _, err := encode(startBody(req)); err != nil {
+	if _, err := encode(req); err != nil {
 		return procmgr.Output{}, err // nothing was sent
 	}
 	s := &startCall{manager: m, req: req, began: time.Now()}
 	s.call = call{manager: m, id: req.ID, path: pathStart, into: &s.out, body: func() (any, time.Duration) {
-		body := startBody(req)
+		body := req
 		body.Wait, body.Age = max(min(req.Wait, m.c.slice), 0), check.Older(req.Age, came)
 		if s.call.retry.tries > 0 { // later attempts wait for the time that is left
 			body.Wait = m.c.left(req.Wait, s.began)

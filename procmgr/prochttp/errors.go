@@ -92,7 +92,7 @@ type failure struct {
 	// Missing has the machines behind the Host that have not answered, and
 	// why. List and Page are then what a list or events got from the others.
 	Missing map[string]string  `json:"missing,omitempty"`
-	List    *listPage          `json:"list,omitempty"`
+	List    *procmgr.ListPage  `json:"list,omitempty"`
 	Page    *procmgr.EventPage `json:"page,omitempty"`
 }
 

@@ -138,8 +138,5 @@ func (r *request) body(v any) bool {
 		r.failWith(err, nil)
 		return false
 	}
-	if about, ok := v.(interface{ process() string }); ok {
-		r.id = about.process()
-	}
 	return true
 }

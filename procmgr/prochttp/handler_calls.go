@@ -18,10 +18,11 @@ import (
 // start serves a start: the command, a limited wait and the output so far in one
 // round trip.
 func (r *request) start() {
-	var body startBody
-	if !r.body(&body) {
+	var req procmgr.StartRequest
+	if !r.body(&req) {
 		return
 	}
+	r.id = req.ID
 	if meant := r.Header.Get(headerInstance); meant != "" && meant != r.h.instance {
 		r.fail(failure{Code: codeRestarted})
 		return
@@ -30,7 +31,6 @@ func (r *request) start() {
 		r.fail(failure{Code: codeClosed, Detail: "the server is shutting down, nothing was started"})
 		return
 	}
-	req := procmgr.StartRequest(body)
 	req.Wait = sliceOf(req.Wait)
 	if up, err := time.ParseDuration(r.Header.Get(headerUp)); err == nil {
 		req.Age = check.Aged(req.Age, time.Since(r.h.began)-up)
@@ -72,7 +72,8 @@ func (r *request) input() {
 	if !r.body(&body) {
 		return
 	}
-	req := procmgr.InputRequest(body.inputFields)
+	r.id = body.ID
+	req := body.InputRequest
 	if req.IdempotencyKey == "" {
 		req.IdempotencyKey = newKey()
 	}
@@ -109,6 +110,7 @@ func (r *request) signal() {
 	if !r.body(&body) {
 		return
 	}
+	r.id = body.ID
 	if err := cmp.Or(check.Signal(body.Signal), check.ID(r.id)); err != nil {
 		r.failWith(err, nil)
 		return
@@ -158,11 +160,11 @@ func (r *request) describe() {
 
 // list serves a list: the processes that the request asks for, and the counts.
 func (r *request) list() {
-	var body listBody
-	if !r.body(&body) {
+	var req procmgr.ListRequest
+	if !r.body(&req) {
 		return
 	}
-	page, err := r.manager.List(r.Context(), procmgr.ListRequest(body))
+	page, err := r.manager.List(r.Context(), req)
 	for i := range page.Processes {
 		if !r.mine(&page.Processes[i]) {
 			return
@@ -171,17 +173,16 @@ func (r *request) list() {
 	if page.Processes == nil {
 		page.Processes = []procmgr.Process{} // never null
 	}
-	r.finishPage(err, new(listPage(page)), nil)
+	r.finishPage(err, &page, nil)
 }
 
 // events serves a page of events, with a wait of at most maxSlice. A wait needs
 // not be held between two requests: reading takes no event away.
 func (r *request) events() {
-	var body eventsBody
-	if !r.body(&body) {
+	var req procmgr.EventsRequest
+	if !r.body(&req) {
 		return
 	}
-	req := procmgr.EventsRequest(body)
 	slice := sliceOf(req.Wait)
 	page, over, err := await(r, slice, slice > 0, func(ctx context.Context, wait time.Duration) (procmgr.EventPage, error) {
 		req.Wait = wait
@@ -203,7 +204,7 @@ func (r *request) events() {
 
 // finishPage answers with one of two kinds of pages. If some machines are missing, it
 // answers with the error and the page of the others.
-func (r *request) finishPage(err error, list *listPage, events *procmgr.EventPage) {
+func (r *request) finishPage(err error, list *procmgr.ListPage, events *procmgr.EventPage) {
 	switch {
 	case err == nil && list != nil:
 		r.answer(http.StatusOK, list)

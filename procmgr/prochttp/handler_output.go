@@ -20,6 +20,7 @@ func (r *request) output() {
 	if !r.body(&body) {
 		return
 	}
+	r.id = body.ID
 	if body.WaitID != "" {
 		if err := checkKey(body.WaitID); err != nil {
 			r.failWith(err, nil)
@@ -36,7 +37,7 @@ func (r *request) output() {
 		}
 		body.Wait = wait
 		waiting = false // if the server is about to end, the client cannot continue the wait
-		return r.manager.Output(ctx, r.id, procmgr.OutputRequest(body.outputFields))
+		return r.manager.Output(ctx, r.id, body.OutputRequest)
 	})
 	if err == nil && waiting {
 		r.w.Header().Set(headerWaiting, "true")
@@ -48,7 +49,7 @@ func (r *request) output() {
 // of an earlier request with the same name. It sets body.From to the offset
 // from which that wait reads.
 func (r *request) heldOutput(ctx context.Context, body *outputBody) (out procmgr.Output, waiting bool, err error) {
-	req := procmgr.OutputRequest(body.outputFields)
+	req := body.OutputRequest
 	req.Wait = max(body.Left, body.Wait)
 	snapshot := req
 	snapshot.Wait, snapshot.State = 0, ""

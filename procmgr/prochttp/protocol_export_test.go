@@ -27,15 +27,15 @@ func ProtocolCodes() []ProtocolCode {
 // heading of its table.
 func ProtocolObjects() map[string]any {
 	return map[string]any{
-		"Start request":     &startBody{},
+		"Start request":     &procmgr.StartRequest{},
 		"Signal request":    &signalBody{},
 		"Input request":     &inputBody{},
 		"Screen object":     &procmgr.Screen{},
 		"Output request":    &outputBody{},
-		"List request":      &listBody{},
-		"Events request":    &eventsBody{},
+		"List request":      &procmgr.ListRequest{},
+		"Events request":    &procmgr.EventsRequest{},
 		"Health object":     &status{},
-		"List object":       &listPage{},
+		"List object":       &procmgr.ListPage{},
 		"Machine object":    &procmgr.Description{},
 		"Error object":      &failure{},
 		"Output object":     &procmgr.Output{},
@@ -56,7 +56,7 @@ func ProtocolObjects() map[string]any {
 // ProtocolEncode writes a request, or reports that v is none.
 func ProtocolEncode(v any) (data []byte, ok bool) {
 	switch v.(type) {
-	case *startBody, *outputBody, *inputBody, *signalBody, *listBody, *eventsBody:
+	case *procmgr.StartRequest, *outputBody, *inputBody, *signalBody, *procmgr.ListRequest, *procmgr.EventsRequest:
 		data, err := encode(v)
 		return data, err == nil
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/xerrors"
 
-	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/check"
 )
@@ -48,15 +47,15 @@ const (
 // misunderstand the other one.
 const protocol = "1"
 
-// The endpoints. Each takes a POST with the request below, and answers with the
+// The endpoints. Each takes a POST with the request before the arrow, and answers with the
 // value behind the arrow or with a failure. Health is a GET.
 const (
-	pathStart    = "/start"    // startBody → procmgr.Output
+	pathStart    = "/start"    // procmgr.StartRequest → procmgr.Output
 	pathOutput   = "/output"   // outputBody → procmgr.Output
 	pathInput    = "/input"    // inputBody → procmgr.InputOutput
 	pathSignal   = "/signal"   // signalBody → {}
-	pathList     = "/list"     // listBody → listPage
-	pathEvents   = "/events"   // eventsBody → procmgr.EventPage
+	pathList     = "/list"     // procmgr.ListRequest → procmgr.ListPage
+	pathEvents   = "/events"   // procmgr.EventsRequest → procmgr.EventPage
 	pathDescribe = "/describe" // {} → procmgr.Description
 	pathHealth   = "/health"   // → status
 )
@@ -70,36 +69,11 @@ const (
 	maxKey = 64
 )
 
-// A startBody is a [procmgr.StartRequest].
-type startBody struct {
-	ID           string            `json:"id,omitempty"`
-	Command      string            `json:"command"`
-	WorkDir      string            `json:"work_dir,omitempty"`
-	Env          map[string]string `json:"env,omitempty"`
-	Background   bool              `json:"background,omitzero"`
-	Stdin        procmgr.Stdin     `json:"stdin,omitempty"`
-	Wait         time.Duration     `json:"wait,omitzero"`
-	UntilWaiting bool              `json:"until_waiting,omitzero"`
-	Limit        headtail.Limits   `json:"limit,omitzero"`
-	Highlight    int               `json:"highlight,omitzero"`
-	Notify       string            `json:"notify,omitempty"`
-	MaxLifetime  time.Duration     `json:"max_lifetime,omitzero"`
-	Age          time.Duration     `json:"age,omitzero"`
-}
-
-// A processID says which process a request is about.
-type processID struct {
-	ID string `json:"id"`
-}
-
-func (p processID) process() string { return p.ID }
-func (b startBody) process() string { return b.ID }
-
 // An outputBody is a [procmgr.OutputRequest], and the part of its wait that one
 // request is.
 type outputBody struct {
-	processID
-	outputFields
+	ID string `json:"id"`
+	procmgr.OutputRequest
 	// WaitID names the wait, so that the next request can continue it; "" if
 	// the wait ends with its request.
 	WaitID string `json:"wait_id,omitempty"`
@@ -108,65 +82,17 @@ type outputBody struct {
 	Left time.Duration `json:"left,omitzero"`
 }
 
-type outputFields struct {
-	From           int64           `json:"from,omitzero"`
-	Wait           time.Duration   `json:"wait,omitzero"`
-	State          procmgr.State   `json:"state,omitempty"`
-	Until          string          `json:"until,omitempty"`
-	Ports          bool            `json:"ports,omitzero"`
-	UntilListening int             `json:"until_listening,omitzero"`
-	UntilWaiting   bool            `json:"until_waiting,omitzero"`
-	Limit          headtail.Limits `json:"limit,omitzero"`
-	Screen         bool            `json:"screen,omitzero"`
-	Highlight      int             `json:"highlight,omitzero"`
-	Against        string          `json:"against,omitempty"`
-}
-
 // An inputBody is a [procmgr.InputRequest]. Data is in base64, because it need not
 // be text.
 type inputBody struct {
-	processID
-	inputFields
-}
-
-type inputFields struct {
-	IdempotencyKey string          `json:"key,omitempty"`
-	Data           []byte          `json:"data,omitempty"`
-	Keys           []procmgr.Key   `json:"keys,omitempty"`
-	Close          bool            `json:"close,omitzero"`
-	Secret         bool            `json:"secret,omitzero"`
-	Wait           time.Duration   `json:"wait,omitzero"`
-	Until          string          `json:"until,omitempty"`
-	UntilQuiet     time.Duration   `json:"until_quiet,omitzero"`
-	UntilWaiting   bool            `json:"until_waiting,omitzero"`
-	Limit          headtail.Limits `json:"limit,omitzero"`
+	ID string `json:"id"`
+	procmgr.InputRequest
 }
 
 // A signalBody is the request of a signal.
 type signalBody struct {
-	processID
+	ID     string         `json:"id"`
 	Signal procmgr.Signal `json:"signal"`
-}
-
-// A listBody is a [procmgr.ListRequest].
-type listBody struct {
-	State  procmgr.State `json:"state,omitempty"`
-	Offset int           `json:"offset,omitzero"`
-	Limit  int           `json:"limit,omitzero"`
-}
-
-// A listPage is a [procmgr.ListPage].
-type listPage struct {
-	Processes []procmgr.Process `json:"processes"`
-	Total     int               `json:"total"`
-	Live      int               `json:"live"`
-}
-
-// An eventsBody is a [procmgr.EventsRequest].
-type eventsBody struct {
-	After string        `json:"after,omitempty"`
-	Wait  time.Duration `json:"wait,omitzero"`
-	Limit int           `json:"limit,omitzero"`
 }
 
 // A status is the answer to a health check.
