@@ -27,38 +27,28 @@ func ProtocolCodes() []ProtocolCode {
 // heading of its table.
 func ProtocolObjects() map[string]any {
 	return map[string]any{
-		"Start request":     &procmgr.StartRequest{},
-		"Signal request":    &signalBody{},
-		"Input request":     &inputBody{},
-		"Screen object":     &procmgr.Screen{},
-		"Output request":    &outputBody{},
-		"List request":      &procmgr.ListRequest{},
-		"Events request":    &procmgr.EventsRequest{},
-		"Health object":     &status{},
-		"List object":       &procmgr.ListPage{},
-		"Machine object":    &procmgr.Description{},
-		"Error object":      &failure{},
-		"Output object":     &procmgr.Output{},
-		"Highlight object":  new(procmgr.Highlight),
-		"Socket object":     &procmgr.Socket{},
-		"Events object":     &procmgr.EventPage{},
-		"Event object":      &procmgr.Event{},
-		"Process object":    &procmgr.Process{},
-		"Truncation object": &headtail.Truncation{},
-		"Cut object":        &headtail.Cut{},
-		"Limits object":     &headtail.Limits{},
-		"Waiting object":    &procmgr.Waiting{},
-		"Changes object":    new(procmgr.Changes),
-		"Rules object":      &procmgr.SandboxRules{},
+		"Start request":     procmgr.StartRequest{},
+		"Signal request":    signalBody{},
+		"Input request":     inputBody{},
+		"Screen object":     procmgr.Screen{},
+		"Output request":    outputBody{},
+		"List request":      procmgr.ListRequest{},
+		"Events request":    procmgr.EventsRequest{},
+		"Health object":     status{},
+		"List object":       procmgr.ListPage{},
+		"Machine object":    procmgr.Description{},
+		"Error object":      failure{},
+		"Output object":     procmgr.Output{},
+		"Highlight object":  procmgr.Highlight{},
+		"Socket object":     procmgr.Socket{},
+		"Events object":     procmgr.EventPage{},
+		"Event object":      procmgr.Event{},
+		"Process object":    procmgr.Process{},
+		"Truncation object": headtail.Truncation{},
+		"Cut object":        headtail.Cut{},
+		"Limits object":     headtail.Limits{},
+		"Waiting object":    procmgr.Waiting{},
+		"Changes object":    procmgr.Changes{},
+		"Rules object":      procmgr.SandboxRules{},
 	}
-}
-
-// ProtocolEncode writes a request, or reports that v is none.
-func ProtocolEncode(v any) (data []byte, ok bool) {
-	switch v.(type) {
-	case *procmgr.StartRequest, *outputBody, *inputBody, *signalBody, *procmgr.ListRequest, *procmgr.EventsRequest:
-		data, err := encode(v)
-		return data, err == nil
-	}
-	return nil, false
 }
