@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -27,66 +28,84 @@ type scene struct {
 	after  func()                                  // all of them
 }
 
-// An actor is a Host with fixed answers. A call without an answer panics, and is then not
-// answered as the page says: a request that must be refused has reached the host.
+// An actor is a Host with fixed answers. A call about a process panics if there is neither
+// an answer nor an error, and is then not answered as the page says: a request that must be
+// refused has reached the host.
 type actor struct {
-	chat    string // the chat of the last call
-	start   func(context.Context, procmgr.StartRequest) (procmgr.Output, error)
-	output  func(context.Context, procmgr.OutputRequest) (procmgr.Output, error)
-	list    func() ([]procmgr.Process, error)
-	signal  func(string, procmgr.Signal) error
-	machine func() (procmgr.Description, error)
-	events  func(procmgr.EventsRequest) (procmgr.EventPage, error)
-	input   func(string, procmgr.InputRequest) (procmgr.InputOutput, error)
+	t       testing.TB
+	chat    string // the chat of the call
+	want    any    // the request of the call; nil: any
+	out     procmgr.InputOutput
+	list    []procmgr.Process
+	page    procmgr.EventPage
+	machine procmgr.Description
+	err     error
 }
 
-func (a *actor) Chat(id string) procmgr.Manager { b := *a; b.chat = id; return &b }
-
-func (a *actor) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
-	out, err := a.start(ctx, req)
-	return a.mine(out), callerr.Wrap("start", req.ID, err)
+// answers makes a scene with a host that is called with a request.
+func answers(want any, a actor) func(testing.TB) scene {
+	return func(t testing.TB) scene {
+		a.t, a.want = t, want
+		return scene{host: a}
+	}
 }
 
-func (a *actor) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
-	out, err := a.output(ctx, req)
-	return a.mine(out), callerr.Wrap("output", id, err)
+func (a actor) Chat(id string) procmgr.Manager { a.chat = id; return a }
+
+// answer answers a call about a process, which belongs to the chat of the call.
+func (a actor) answer(verb, id string, req any) (procmgr.InputOutput, error) {
+	p := &a.out.Process
+	switch {
+	case a.want != nil:
+		assert.Equal(a.t, a.want, req)
+	case p.ID == "" && a.err == nil:
+		panic("the host has a fault")
+	}
+	if p.ID != "" {
+		assert.Equal(a.t, p.ID, id)
+		p.ChatID = a.chat
+	}
+	return a.out, callerr.Wrap(verb, id, a.err)
 }
 
-func (a *actor) List(_ context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
-	all, err := a.list()
-	page, wrong := procmgr.PageOf(all, req)
-	return page, callerr.Wrap("list", "", cmp.Or(err, wrong))
+func (a actor) Start(_ context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+	out, err := a.answer("start", req.ID, req)
+	return out.Output, err
 }
 
-func (a *actor) Signal(_ context.Context, id string, sig procmgr.Signal) error {
-	return callerr.Wrap("signal", id, a.signal(id, sig))
+func (a actor) Output(_ context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+	out, err := a.answer("output", id, req)
+	return out.Output, err
 }
 
-func (a *actor) Describe(context.Context) (procmgr.Description, error) {
-	d, err := a.machine()
-	return d, callerr.Wrap("describe", "", err)
+func (a actor) Input(_ context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
+	return a.answer("input", id, req)
 }
 
-func (a *actor) Events(_ context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
-	page, err := a.events(req)
+func (a actor) Signal(_ context.Context, id string, sig procmgr.Signal) error {
+	_, err := a.answer("signal", id, sig)
+	return err
+}
+
+func (a actor) List(_ context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
+	page, wrong := procmgr.PageOf(a.list, req)
+	return page, callerr.Wrap("list", "", cmp.Or(a.err, wrong))
+}
+
+func (a actor) Describe(context.Context) (procmgr.Description, error) {
+	return a.machine, callerr.Wrap("describe", "", a.err)
+}
+
+func (a actor) Events(_ context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
+	if a.want != nil {
+		assert.Equal(a.t, a.want, req)
+	}
+	page := a.page
+	page.Events = slices.Clone(page.Events)
 	for i := range page.Events {
 		page.Events[i].Process.ChatID = a.chat
 	}
-	return page, callerr.Wrap("events", "", err)
-}
-
-func (a *actor) Input(_ context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
-	out, err := a.input(id, req)
-	out.Output = a.mine(out.Output)
-	return out, callerr.Wrap("input", id, err)
-}
-
-// mine puts a process into the chat of the last call.
-func (a *actor) mine(out procmgr.Output) procmgr.Output {
-	if out.Process.ID != "" {
-		out.Process.ChatID = a.chat
-	}
-	return out
+	return page, callerr.Wrap("events", "", a.err)
 }
 
 // at is a time on the page.
@@ -95,9 +114,9 @@ func at(ms int) time.Time {
 }
 
 // made is the build on the page: it has failed.
-func made() procmgr.Output {
+func made() procmgr.InputOutput {
 	code, ended := 2, at(3140)
-	return procmgr.Output{
+	return about(procmgr.Output{
 		Process: procmgr.Process{
 			ID: "k7qv2mzp4a", Command: "make test", WorkDir: "/srv/project", PID: 4711,
 			State: procmgr.Exited, ExitCode: &code, EndedBy: procmgr.CauseExit,
@@ -105,23 +124,32 @@ func made() procmgr.Output {
 		},
 		Text: "go test ./...\nok  \texample/a\nFAIL\texample/b\nmake: *** [Makefile:3: test] Error 1\n",
 		Next: 81,
-	}
+	})
+}
+
+// about is the answer to a call that is no input.
+func about(out procmgr.Output) procmgr.InputOutput { return procmgr.InputOutput{Output: out} }
+
+// changed is an answer with a change.
+func changed(out procmgr.InputOutput, change func(out *procmgr.Output)) procmgr.InputOutput {
+	change(&out.Output)
+	return out
 }
 
 // web is the server on the page: it runs.
-func web() procmgr.Output {
-	return procmgr.Output{
+func web() procmgr.InputOutput {
+	return about(procmgr.Output{
 		Process: procmgr.Process{
 			ID: "web", Command: "npm start", WorkDir: "/srv/web", Background: true, PID: 4752,
 			State: procmgr.Running, StartedAt: at(8000), Elapsed: 20 * time.Millisecond,
 		},
 		Text: "> web@1.0.0 start <\n\n",
 		Next: 21,
-	}
+	})
 }
 
 // listening is the line that this server prints next.
-func listening() procmgr.Output {
+func listening() procmgr.InputOutput {
 	out := web()
 	out.Text, out.Next = "listening on :3000\n", 40
 	out.Matched, out.MatchedLine, out.MatchedAt = true, "listening on :3000", 21
@@ -143,17 +171,6 @@ func python() procmgr.InputOutput {
 	}
 }
 
-// fails makes a scene with a host that answers every call with an error.
-func fails(out procmgr.Output, err error) func(testing.TB) scene {
-	return func(t testing.TB) scene {
-		return scene{host: &actor{
-			start:  func(context.Context, procmgr.StartRequest) (procmgr.Output, error) { return out, err },
-			output: func(context.Context, procmgr.OutputRequest) (procmgr.Output, error) { return out, err },
-			signal: func(string, procmgr.Signal) error { return err },
-		}}
-	}
-}
-
 // refused is a scene in which no request reaches the host.
 func refused(testing.TB) scene { return scene{} }
 
@@ -164,173 +181,93 @@ func ending(testing.TB) scene {
 	return scene{opts: prochttp.HandlerOptions{Context: ctx}}
 }
 
+// firstStart is the first start of the page.
+var firstStart = procmgr.StartRequest{
+	ID: "k7qv2mzp4a", Command: "make test", WorkDir: "/srv/project", Env: map[string]string{"GOFLAGS": "-race"},
+	Wait: 10 * time.Second, Limit: headtail.Limits{Bytes: 16384, Line: 1024},
+}
+
+// lastEvents is the Next of the events on the page.
+const lastEvents = "YQ3F6HJD2N7KBW5XTMZL4CPRVS.21"
+
+// fails makes a scene with a host that answers every call with an error.
+func fails(err error) func(testing.TB) scene { return answers(nil, actor{err: err}) }
+
 var scenes = map[string]func(testing.TB) scene{
-	"start": func(t testing.TB) scene { return starts(t, made()) },
-	"background": func(t testing.TB) scene {
-		return scene{host: &actor{start: func(_ context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
-			assert.Equal(t, procmgr.StartRequest{ID: "web", Command: "npm start", Background: true, Wait: 200 * time.Millisecond}, req)
-			return web(), nil
-		}}}
+	"start": answers(firstStart, actor{out: made()}),
+	"background": answers(procmgr.StartRequest{ID: "web", Command: "npm start", Background: true, Wait: 200 * time.Millisecond},
+		actor{out: web()}),
+	"again":  answers(firstStart, actor{out: changed(made(), func(out *procmgr.Output) { out.Attached = true })}),
+	"output": answers(procmgr.OutputRequest{From: 21, Wait: 10 * time.Second, Until: `listening on :\d+`}, actor{out: listening()}),
+	"ports": answers(procmgr.OutputRequest{From: 40, Wait: 10 * time.Second, UntilListening: 3000},
+		actor{out: changed(web(), func(out *procmgr.Output) {
+			out.Text, out.Next, out.Listening = "", 40, []procmgr.Socket{{Addr: "127.0.0.1:3000", PID: 4760}}
+		})}),
+	"events": answers(procmgr.EventsRequest{After: "YQ3F6HJD2N7KBW5XTMZL4CPRVS.17", Wait: 25 * time.Second, Limit: 50},
+		actor{page: procmgr.EventPage{Next: lastEvents, Events: []procmgr.Event{
+			{At: made().Process.ExitedAt, Kind: procmgr.EventExited, Process: made().Process},
+			{At: at(8200), Kind: procmgr.EventMatched, Process: web().Process, Line: "listening on :3000"},
+		}}}),
+	"gap": answers(procmgr.EventsRequest{After: "from-another-server", Wait: 25 * time.Second},
+		actor{page: procmgr.EventPage{Next: lastEvents, Gap: true}}),
+	"quiet": func(t testing.TB) scene { return scene{host: quiet{actor{t: t}}} },
+	"truncated": answers(procmgr.OutputRequest{Limit: headtail.Limits{Bytes: 80}}, actor{out: changed(made(), func(out *procmgr.Output) {
+		b := headtail.New(1<<10, 1<<10)
+		_, _ = io.WriteString(b, out.Text) // it has no error
+		out.Text, out.Truncated = b.Snapshot(0).Text(headtail.Limits{Bytes: 80})
+	})}),
+	"highlights": answers(procmgr.OutputRequest{Limit: headtail.Limits{Bytes: 80}, Highlight: 1000}, actor{out: changed(made(), func(out *procmgr.Output) {
+		out.Text = "cc -c module1.c\n\n\n... [omitted 20480 bytes] ...\n\nmake: *** [all] Error 2\n"
+		out.Truncated = &headtail.Truncation{OriginalBytes: 20520, RetainedBytes: 40, OmittedBytes: 20480, Strategy: "head_tail",
+			Cuts: []headtail.Cut{{From: 16, To: 20496, At: 16, Len: len("\n\n... [omitted 20480 bytes] ...\n\n")}}}
+		out.Next = 20520
+		out.Highlights = []procmgr.Highlight{{Line: 1176, Offset: 18304, Text: "module147.c:7:13: error: 'struct item' has no member named 'length'\n    7 | if (items[i].length == size)", Count: 2}}
+	})}),
+	"list": func(testing.TB) scene {
+		first, second := made().Process, web().Process
+		first.ChatID, second.ChatID = "chat-42", "team a/42"
+		return scene{host: actor{list: []procmgr.Process{first, second}}}
 	},
-	"again": func(t testing.TB) scene {
-		out := made()
-		out.Attached = true
-		return starts(t, out)
-	},
-	"output": func(t testing.TB) scene {
-		return scene{host: &actor{output: func(_ context.Context, req procmgr.OutputRequest) (procmgr.Output, error) {
-			assert.Equal(t, procmgr.OutputRequest{From: 21, Wait: 10 * time.Second, Until: `listening on :\d+`}, req)
-			return listening(), nil
-		}}}
-	},
-	"ports": func(t testing.TB) scene {
-		return scene{host: &actor{output: func(_ context.Context, req procmgr.OutputRequest) (procmgr.Output, error) {
-			assert.Equal(t, procmgr.OutputRequest{From: 40, Wait: 10 * time.Second, UntilListening: 3000}, req)
-			out := web()
-			out.Text, out.Next = "", 40
-			out.Listening = []procmgr.Socket{{Addr: "127.0.0.1:3000", PID: 4760}}
-			return out, nil
-		}}}
-	},
-	"events": func(t testing.TB) scene {
-		const instance = "YQ3F6HJD2N7KBW5XTMZL4CPRVS."
-		n := 0
-		return scene{host: &actor{events: func(req procmgr.EventsRequest) (procmgr.EventPage, error) {
-			if n++; n == 2 {
-				assert.Equal(t, procmgr.EventsRequest{After: "from-another-server", Wait: 25 * time.Second}, req)
-				return procmgr.EventPage{Next: instance + "21", Gap: true}, nil
-			}
-			assert.Equal(t, procmgr.EventsRequest{After: instance + "17", Wait: 25 * time.Second, Limit: 50}, req)
-			return procmgr.EventPage{Next: instance + "21", Events: []procmgr.Event{
-				{At: made().Process.ExitedAt, Kind: procmgr.EventExited, Process: made().Process},
-				{At: at(8200), Kind: procmgr.EventMatched, Process: web().Process, Line: "listening on :3000"},
-			}}, nil
-		}}}
-	},
-	"quiet": func(t testing.TB) scene {
-		return scene{host: &actor{events: func(req procmgr.EventsRequest) (procmgr.EventPage, error) {
-			time.Sleep(req.Wait)
-			return procmgr.EventPage{Next: req.After}, nil
-		}}}
-	},
-	"truncated": func(t testing.TB) scene {
-		return scene{host: &actor{output: func(_ context.Context, req procmgr.OutputRequest) (procmgr.Output, error) {
-			assert.Equal(t, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: 80}}, req)
-			out := made()
-			b := headtail.New(1<<10, 1<<10)
-			_, err := io.WriteString(b, out.Text)
-			assert.NoError(t, err)
-			out.Text, out.Truncated = b.Snapshot(0).Text(req.Limit)
-			return out, nil
-		}}}
-	},
-	"highlights": func(t testing.TB) scene {
-		return scene{host: &actor{output: func(_ context.Context, req procmgr.OutputRequest) (procmgr.Output, error) {
-			assert.Equal(t, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: 80}, Highlight: 1000}, req)
-			out := made()
-			out.Text = "cc -c module1.c\n\n\n... [omitted 20480 bytes] ...\n\nmake: *** [all] Error 2\n"
-			out.Truncated = &headtail.Truncation{OriginalBytes: 20520, RetainedBytes: 40, OmittedBytes: 20480, Strategy: "head_tail",
-				Cuts: []headtail.Cut{{From: 16, To: 20496, At: 16, Len: len("\n\n... [omitted 20480 bytes] ...\n\n")}}}
-			out.Next = 20520
-			out.Highlights = []procmgr.Highlight{{Line: 1176, Offset: 18304, Text: "module147.c:7:13: error: 'struct item' has no member named 'length'\n    7 | if (items[i].length == size)", Count: 2}}
-			return out, nil
-		}}}
-	},
-	"list": func(t testing.TB) scene {
-		return scene{host: &actor{list: func() ([]procmgr.Process, error) {
-			first, second := made().Process, web().Process
-			first.ChatID, second.ChatID = "chat-42", "team a/42"
-			return []procmgr.Process{first, second}, nil
-		}}}
-	},
-	"input": func(t testing.TB) scene {
-		return scene{host: &actor{input: func(id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
-			assert.Equal(t, "repl", id)
-			want := procmgr.InputRequest{IdempotencyKey: "VJ7RCKQ2", Data: []byte("print(6*7)\n")}
-			out := python()
-			if req.Wait > 0 {
-				want.Until, want.Wait = "^42$", 10*time.Second
-				out.Matched, out.MatchedLine, out.MatchedAt = true, "42", 84
-			}
-			assert.Equal(t, want, req)
-			return out, nil
-		}}}
-	},
-	"signal": func(t testing.TB) scene {
-		return scene{host: &actor{signal: func(id string, sig procmgr.Signal) error {
-			assert.Equal(t, "web", id)
-			assert.Equal(t, procmgr.Terminate, sig)
-			return nil
-		}}}
-	},
-	"stop": func(t testing.TB) scene {
-		return scene{host: &actor{
-			signal: func(string, procmgr.Signal) error { return procmgr.ErrNotFound },
-			start: func(context.Context, procmgr.StartRequest) (procmgr.Output, error) {
-				return procmgr.Output{}, xerrors.Errorf("it was stopped before it began, so nothing was run; take another ID to run it after all: %w", procmgr.ErrConflict)
-			},
-		}}
-	},
-	"describe": func(t testing.TB) scene {
-		return scene{host: &actor{machine: func() (procmgr.Description, error) {
-			return procmgr.Description{Shell: "bash", OS: "linux", Sandbox: &procmgr.SandboxRules{Write: []string{"/work"}, NoNetwork: true}}, nil
-		}}}
-	},
+	"input": answers(procmgr.InputRequest{IdempotencyKey: "VJ7RCKQ2", Data: []byte("print(6*7)\n"), Until: "^42$", Wait: 10 * time.Second},
+		actor{out: changed(python(), func(out *procmgr.Output) { out.Matched, out.MatchedLine, out.MatchedAt = true, "42", 84 })}),
+	"repeated": answers(procmgr.InputRequest{IdempotencyKey: "VJ7RCKQ2", Data: []byte("print(6*7)\n")}, actor{out: python()}),
+	"signal":   answers(procmgr.Terminate, actor{out: web()}),
+	"stop":     fails(procmgr.ErrNotFound),
+	"stopped":  fails(xerrors.Errorf("it was stopped before it began, so nothing was run; take another ID to run it after all: %w", procmgr.ErrConflict)),
+	"describe": answers(nil, actor{machine: procmgr.Description{
+		Shell: "bash", OS: "linux", Sandbox: &procmgr.SandboxRules{Write: []string{"/work"}, NoNetwork: true},
+	}}),
 	"health":   refused,
 	"shutdown": ending,
 	"slices": func(t testing.TB) scene {
-		printed := make(chan struct{})
-		return scene{
-			host: &actor{output: func(ctx context.Context, req procmgr.OutputRequest) (procmgr.Output, error) {
-				assert.Equal(t, int64(21), req.From)
-				if req.Wait > 0 {
-					assert.Equal(t, "listening", req.Until)
-					select {
-					case <-printed:
-						return listening(), nil
-					case <-ctx.Done():
-						return procmgr.Output{}, ctx.Err()
-					}
-				}
-				out := web()
-				out.Text = ""
-				return out, nil
-			}},
-			before: func(n int, _ http.Handler, _ string) {
-				if n == 2 {
-					close(printed)
-				}
-			},
-		}
+		host := printing{actor{t: t, out: changed(web(), func(out *procmgr.Output) { out.Text = "" })}, make(chan struct{})}
+		return scene{host: host, before: func(n int, _ http.Handler, _ string) {
+			if n == 2 {
+				close(host.printed)
+			}
+		}}
 	},
 	"restarted": refused,
 
 	"invalid":    refused,
 	"badchat":    refused,
 	"twice":      refused,
-	"notfound":   fails(procmgr.Output{}, procmgr.ErrNotFound),
-	"notrunning": fails(procmgr.Output{}, procmgr.ErrNotRunning),
-	"not-ready": func(t testing.TB) scene {
-		return scene{host: &actor{input: func(string, procmgr.InputRequest) (procmgr.InputOutput, error) {
-			return procmgr.InputOutput{}, xerrors.Errorf("no program asks for a secret: none has turned the echo of the terminal off to read a line, so nothing was written: %w", procmgr.ErrNotReady)
-		}}}
-	},
-	"conflict": fails(procmgr.Output{},
-		xerrors.Errorf("this ID ran another command, directory or environment; take another ID: %w", procmgr.ErrConflict)),
-	"limit": fails(procmgr.Output{},
-		xerrors.Errorf("64 processes run in this chat, and its limit is 64; end one of this chat's first (the oldest are web, k7qv2mzp4a): %w", procmgr.ErrLimit)),
-	"refused": fails(procmgr.Output{},
-		xerrors.Errorf("commands are not run between 6 pm and 6 am: %w", procmgr.ErrRefused)),
-	"closed": ending,
-	"unknown": fails(procmgr.Output{Process: procmgr.Process{ID: "t2xv6bq3rm"}},
-		xerrors.Errorf("nothing was started; what ran before is not known here: %w", procmgr.ErrUnknown)),
-	"unsupported": fails(procmgr.Output{},
-		xerrors.Errorf("the ports of a process cannot be told on windows: %w", errors.ErrUnsupported)),
-	"partial": func(t testing.TB) scene {
-		return scene{host: &actor{list: func() ([]procmgr.Process, error) {
-			return []procmgr.Process{web().Process}, &procmgr.PartialError{Missing: map[string]error{"build-2": context.DeadlineExceeded}}
-		}}}
-	},
+	"notfound":   fails(procmgr.ErrNotFound),
+	"notrunning": fails(procmgr.ErrNotRunning),
+	"not-ready":  fails(xerrors.Errorf("no program asks for a secret: none has turned the echo of the terminal off to read a line, so nothing was written: %w", procmgr.ErrNotReady)),
+	"conflict":   fails(xerrors.Errorf("this ID ran another command, directory or environment; take another ID: %w", procmgr.ErrConflict)),
+	"limit":      fails(xerrors.Errorf("64 processes run in this chat, and its limit is 64; end one of this chat's first (the oldest are web, k7qv2mzp4a): %w", procmgr.ErrLimit)),
+	"refused":    fails(xerrors.Errorf("commands are not run between 6 pm and 6 am: %w", procmgr.ErrRefused)),
+	"closed":     ending,
+	"unknown": answers(nil, actor{
+		out: about(procmgr.Output{Process: procmgr.Process{ID: "t2xv6bq3rm"}}),
+		err: xerrors.Errorf("nothing was started; what ran before is not known here: %w", procmgr.ErrUnknown),
+	}),
+	"unsupported": fails(xerrors.Errorf("the ports of a process cannot be told on windows: %w", errors.ErrUnsupported)),
+	"partial": answers(nil, actor{
+		list: []procmgr.Process{web().Process},
+		err:  &procmgr.PartialError{Missing: map[string]error{"build-2": context.DeadlineExceeded}},
+	}),
 	"unauthorized": refused,
 	"browser":      refused,
 	"badhost":      refused,
@@ -351,10 +288,7 @@ var scenes = map[string]func(testing.TB) scene{
 		done := make(chan struct{})
 		return scene{
 			opts: prochttp.HandlerOptions{MaxWaiters: 1},
-			host: &actor{output: func(ctx context.Context, _ procmgr.OutputRequest) (procmgr.Output, error) {
-				<-ctx.Done()
-				return procmgr.Output{}, ctx.Err()
-			}},
+			host: printing{actor: actor{t: t}}, // which never prints
 			before: func(_ int, h http.Handler, url string) {
 				c := newClient(t, url, nil)
 				go func() {
@@ -367,21 +301,36 @@ var scenes = map[string]func(testing.TB) scene{
 			after: func() { cancel(); <-done },
 		}
 	},
-	"survivor": fails(procmgr.Output{}, xerrors.New("killed, but not all of it is gone after 5s: process web: pid 4760, 4761")),
-	"internal": func(t testing.TB) scene {
-		return scene{host: &actor{start: func(context.Context, procmgr.StartRequest) (procmgr.Output, error) {
-			panic("the host has a fault")
-		}}}
-	},
+	"survivor": fails(xerrors.New("killed, but not all of it is gone after 5s: process web: pid 4760, 4761")),
+	"internal": refused,
 }
 
-// starts makes a scene with a host that gets the first start of the page.
-func starts(t testing.TB, out procmgr.Output) scene {
-	return scene{host: &actor{start: func(_ context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
-		assert.Equal(t, procmgr.StartRequest{
-			ID: "k7qv2mzp4a", Command: "make test", WorkDir: "/srv/project", Env: map[string]string{"GOFLAGS": "-race"},
-			Wait: 10 * time.Second, Limit: headtail.Limits{Bytes: 16384, Line: 1024},
-		}, req)
-		return out, nil
-	}}}
+// A quiet is a host on which nothing happens.
+type quiet struct{ actor }
+
+func (q quiet) Chat(string) procmgr.Manager { return q }
+
+func (q quiet) Events(_ context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
+	time.Sleep(req.Wait)
+	return procmgr.EventPage{Next: req.After}, nil
+}
+
+// A printing is a host whose process prints a line at some time.
+type printing struct {
+	actor
+	printed chan struct{}
+}
+
+func (p printing) Chat(id string) procmgr.Manager { p.chat = id; return p }
+
+func (p printing) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+	if req.Wait > 0 {
+		select {
+		case <-p.printed:
+			p.out = listening()
+		case <-ctx.Done():
+			return procmgr.Output{}, ctx.Err()
+		}
+	}
+	return p.actor.Output(ctx, id, req)
 }

@@ -52,7 +52,7 @@ func TestProtocolExchanges(t *testing.T) {
 		require.True(t, ok, "nothing is known of the scene %q", name)
 		s := made(t)
 		if s.host == nil {
-			s.host = &actor{}
+			s.host = actor{}
 		}
 		if s.opts.Authorize == nil {
 			s.opts.Token = token

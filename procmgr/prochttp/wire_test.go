@@ -42,17 +42,22 @@ func TestDescribeAfterARestart(t *testing.T) {
 
 type spanKey struct{}
 
+// A spans is a host that notes the span of each start.
+type spans struct {
+	actor
+	reached *[]string
+}
+
+func (s spans) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+	*s.reached = append(*s.reached, ctx.Value(spanKey{}).(string))
+	return procmgr.Output{Process: procmgr.Process{ID: req.ID}}, nil
+}
+
 // What Inject adds for the context of a call is in each request of it, and the Host is
 // called with the context of the request.
 func TestInject(t *testing.T) {
 	var reached []string
-	handler := newHandler(t, &actor{
-		start: func(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
-			reached = append(reached, ctx.Value(spanKey{}).(string))
-			return procmgr.Output{Process: procmgr.Process{ID: req.ID}}, nil
-		},
-		output: func(context.Context, procmgr.OutputRequest) (procmgr.Output, error) { return web(), nil },
-	}, nil)
+	handler := newHandler(t, spans{actor{t: t, out: web()}, &reached}, nil)
 	var mu sync.Mutex
 	var got []string
 	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -82,11 +87,7 @@ func TestInject(t *testing.T) {
 // also through a chain of servers.
 func TestPartialOverTheWire(t *testing.T) {
 	partly := &procmgr.PartialError{Missing: map[string]error{"deaf": context.DeadlineExceeded}}
-	host := fails(procmgr.Output{}, partly)(t).host.(*actor)
-	host.list = func() ([]procmgr.Process, error) { return []procmgr.Process{web().Process}, partly }
-	host.events = func(procmgr.EventsRequest) (procmgr.EventPage, error) {
-		return procmgr.EventPage{Next: "x", Events: make([]procmgr.Event, 2)}, partly
-	}
+	host := actor{err: partly, list: []procmgr.Process{web().Process}, page: procmgr.EventPage{Next: "x", Events: make([]procmgr.Event, 2)}}
 	inner := newClient(t, serve(t, newHandler(t, host, nil)), nil)
 	outer := newClient(t, serve(t, newHandler(t, inner, nil)), nil)
 	for _, h := range []procmgr.Host{inner, outer} {
