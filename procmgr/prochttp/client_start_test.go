@@ -63,39 +63,28 @@ func TestTransportThatSendsNothing(t *testing.T) {
 		{"too long", fmt.Errorf("the request is too long: %w", procmgr.ErrInvalid), true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			transport := &unsentStart{handler: newHandler(t, newLocal(t, nil), nil), cause: tt.cause}
-			c := newClient(t, "http://localhost", &prochttp.ClientOptions{Transport: transport, Token: token})
+			tries, send := 0, direct(newHandler(t, newLocal(t, nil), nil))
+			c := newClient(t, "http://localhost", &prochttp.ClientOptions{Token: token, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+				if r.URL.Path == "/start" {
+					if tries++; tries == 1 {
+						return nil, prochttp.Unsent(tt.cause)
+					}
+				}
+				return send(r)
+			})})
 			out, err := c.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true"})
 			if !tt.final {
 				require.NoError(t, err)
 				require.False(t, out.Attached)
-				require.Equal(t, 2, transport.tries)
+				require.Equal(t, 2, tries)
 				return
 			}
 			require.ErrorIs(t, err, tt.cause)
 			require.NotErrorIs(t, err, procmgr.ErrUnknown)
 			require.Empty(t, out.Process.ID)
-			require.Equal(t, 1, transport.tries)
+			require.Equal(t, 1, tries)
 		})
 	}
-}
-
-// An unsentStart does not send the first start.
-type unsentStart struct {
-	handler http.Handler
-	cause   error
-	tries   int
-}
-
-func (u *unsentStart) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.URL.Path == "/start" {
-		if u.tries++; u.tries == 1 {
-			return nil, prochttp.Unsent(u.cause)
-		}
-	}
-	w := httptest.NewRecorder()
-	u.handler.ServeHTTP(w, r)
-	return w.Result(), nil
 }
 
 // If two calls have one ID, the call whose request is late does not know what
@@ -105,9 +94,17 @@ func TestRestartBetweenTwoCallsOfOneID(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), nil)))
 			other := serve(t, newHandler(t, newLocal(t, nil), nil))
-			late := &lateStart{held: make(chan struct{}), release: make(chan struct{})}
+			var starts atomic.Int32
+			held, release := make(chan struct{}), make(chan struct{})
+			late := new(http.Transport)
 			defer late.CloseIdleConnections()
-			c := newClient(t, p.url, &prochttp.ClientOptions{Token: token, Transport: late})
+			c := newClient(t, p.url, &prochttp.ClientOptions{Token: token, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+				if r.URL.Path == "/start" && starts.Add(1) == 1 { // the first one is held back before it is sent
+					close(held)
+					<-release
+				}
+				return late.RoundTrip(r)
+			})})
 			m := c.Chat("a")
 			_, err := m.List(t.Context(), procmgr.ListRequest{})
 			require.NoError(t, err)
@@ -121,7 +118,7 @@ func TestRestartBetweenTwoCallsOfOneID(t *testing.T) {
 				_, err := m.Start(ctx, req)
 				first <- err
 			}()
-			<-late.held
+			<-held
 			start(t, m, req)
 			want := procmgr.ErrUnknown
 			if leave {
@@ -130,7 +127,7 @@ func TestRestartBetweenTwoCallsOfOneID(t *testing.T) {
 			} else {
 				p.set(func(p *proxy) { p.backend = other })
 			}
-			close(late.release)
+			close(release)
 			require.ErrorIs(t, <-first, want)
 			p.set(func(p *proxy) { p.backend = other })
 			_, err = m.Start(t.Context(), req)
@@ -140,58 +137,35 @@ func TestRestartBetweenTwoCallsOfOneID(t *testing.T) {
 	}
 }
 
-// lateStart holds the first start back before it is sent.
-type lateStart struct {
-	http.Transport
-	starts        atomic.Int32
-	held, release chan struct{}
-}
-
-func (l *lateStart) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.URL.Path == "/start" && l.starts.Add(1) == 1 {
-		close(l.held)
-		<-l.release
-	}
-	return l.Transport.RoundTrip(r)
-}
-
 // A call that cannot have reached the server says nothing about an earlier call
 // with the same ID, which may have reached it.
 func TestRepeatedStartOfAServerThatIsGone(t *testing.T) {
-	server := httptest.NewServer(newHandler(t, newLocal(t, nil), nil))
-	defer server.Close()
-	c := newClient(t, server.URL, &prochttp.ClientOptions{Token: token, Retry: -1})
-	command, ran := effects(t)
-	req := procmgr.StartRequest{ID: "x", Command: command, Wait: long}
-	start(t, c.Chat("a"), req)
-	require.NoError(t, c.Close())
-	server.Close()
-
-	out, err := c.Chat("a").Start(t.Context(), req)
-	require.ErrorContains(t, err, "the server cannot be reached")
-	require.Equal(t, "x", out.Process.ID, "an earlier call may have started it, and has")
-	require.Equal(t, 1, ran())
-	req.ID = "y"
-	out, err = c.Chat("a").Start(t.Context(), req)
-	require.ErrorContains(t, err, "the server cannot be reached")
-	require.Empty(t, out.Process.ID, "nothing can have begun")
-}
-
-// A server that shuts down has not looked whether it knows the ID.
-func TestRepeatedStartOfAServerThatShutsDown(t *testing.T) {
-	ctx, shutDown := context.WithCancel(t.Context())
-	c := newClient(t, serve(t, newHandler(t, newLocal(t, nil), &prochttp.HandlerOptions{Token: token, Context: ctx})), nil)
-	req := procmgr.StartRequest{ID: "x", Command: "true", Wait: long}
-	start(t, c, req)
-	shutDown()
-
-	out, err := c.Start(t.Context(), req)
-	require.ErrorIs(t, err, procmgr.ErrClosed)
-	require.Equal(t, "x", out.Process.ID, "it has run")
-	req.ID = "y"
-	out, err = c.Start(t.Context(), req)
-	require.ErrorIs(t, err, procmgr.ErrClosed)
-	require.Empty(t, out.Process.ID)
+	for name, want := range map[string]string{
+		"the server is gone":         "the server cannot be reached",
+		"the server is about to end": "the server is shutting down", // and has not looked for the ID
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, shutDown := context.WithCancel(t.Context())
+			server := httptest.NewServer(newHandler(t, newLocal(t, nil), &prochttp.HandlerOptions{Token: token, Context: ctx}))
+			defer server.Close()
+			c := newClient(t, server.URL, &prochttp.ClientOptions{Token: token, Retry: -1})
+			command, ran := effects(t)
+			req := procmgr.StartRequest{ID: "x", Command: command, Wait: long}
+			start(t, c.Chat("a"), req)
+			if shutDown(); name == "the server is gone" {
+				require.NoError(t, c.Close())
+				server.Close()
+			}
+			out, err := c.Chat("a").Start(t.Context(), req)
+			require.ErrorContains(t, err, want)
+			require.Equal(t, "x", out.Process.ID, "an earlier call may have started it, and has")
+			require.Equal(t, 1, ran())
+			req.ID = "y"
+			out, err = c.Chat("a").Start(t.Context(), req)
+			require.ErrorContains(t, err, want)
+			require.Empty(t, out.Process.ID, "nothing can have begun")
+		})
+	}
 }
 
 // The same ID for another command is a conflict, even if the first attempt got
@@ -281,21 +255,15 @@ func TestAgeOfAStartThatIsNotLookedAt(t *testing.T) {
 // command ran, and be older than the start was when it was sent.
 func TestAgeOnTheWay(t *testing.T) {
 	restarted := time.Now()
-	h := newHandler(t, newLocal(t, nil), nil)
+	send := direct(newHandler(t, newLocal(t, nil), nil))
 	c := newClient(t, "http://localhost", &prochttp.ClientOptions{Token: token, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
 		if r.URL.Path == "/start" {
 			time.Sleep(time.Since(restarted) + 20*time.Millisecond) // as a server does that is stopped
 		}
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r)
-		return w.Result(), nil
+		return send(r)
 	})})
 	command, ran := effects(t)
 	_, err := c.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: command, Age: time.Since(restarted) + 10*time.Millisecond, Wait: long})
 	require.ErrorIs(t, err, procmgr.ErrUnknown)
 	require.Zero(t, ran())
 }
-
-type roundTripper func(r *http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

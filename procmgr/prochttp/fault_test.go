@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/internal/testenv"
@@ -279,9 +280,13 @@ func (u unwrapper) Unwrap() http.ResponseWriter { return u.ResponseWriter }
 // A caller that goes away gives back the place of its wait, and ends no process.
 func TestCallerGoesAway(t *testing.T) {
 	t.Parallel()
-	host := &blockingHost{Local: newLocal(t, nil), began: make(chan struct{}, 1), ended: make(chan struct{}, 1)}
-	c := newClient(t, serve(t, newHandler(t, host, nil)), nil)
-	id := begin(t, host.Local, "echo ready; exec sleep 1000").Process.ID
+	host := &countingHost{Local: newLocal(t, nil)}
+	handler := newHandler(t, host, nil)
+	c := newClient(t, serve(t, handler), nil)
+	id := begin(t, host, "echo ready; exec sleep 1000").Process.ID
+	waits := func(n int) {
+		assert.Eventually(t, func() bool { return int(host.waiting.Load()) == n && prochttp.Waiters(handler) == n }, long, time.Millisecond)
+	}
 	for _, req := range []procmgr.OutputRequest{
 		{Wait: 20 * time.Second},
 		{Wait: time.Hour}, // takes several requests, so the handler holds it for a moment
@@ -289,32 +294,14 @@ func TestCallerGoesAway(t *testing.T) {
 	} {
 		ctx, leave := context.WithCancel(t.Context())
 		go func() {
-			<-host.began
+			waits(1)
 			leave()
 		}()
 		_, err := c.Output(ctx, id, req)
 		require.ErrorIs(t, err, context.Canceled)
-		select {
-		case <-host.ended:
-		case <-time.After(long):
-			require.Fail(t, "the waiter stays")
-		}
+		waits(0)
 	}
-	require.Equal(t, procmgr.Running, output(t, host.Local, id, procmgr.OutputRequest{}).Process.State)
-}
-
-// A blockingHost reports when a wait begins and ends.
-type blockingHost struct {
-	*proclocal.Local
-	began, ended chan struct{}
-}
-
-func (h *blockingHost) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
-	if req.Wait > 0 {
-		h.began <- struct{}{}
-		defer func() { h.ended <- struct{}{} }()
-	}
-	return h.Local.Output(ctx, id, req)
+	require.Equal(t, procmgr.Running, output(t, host, id, procmgr.OutputRequest{}).Process.State)
 }
 
 // A client that does not read its answer holds its own connection, but not for

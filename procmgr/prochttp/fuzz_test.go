@@ -103,7 +103,7 @@ func FuzzRoundTrip(f *testing.F) {
 		host := newTape(t)
 		handler, err := prochttp.NewHandler(host, &prochttp.HandlerOptions{Insecure: true})
 		require.NoError(t, err)
-		c, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{Transport: direct{handler}, Retry: -1})
+		c, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{Transport: direct(handler), Retry: -1})
 		require.NoError(t, err)
 		sent := procmgr.StartRequest{ID: id, Command: command, WorkDir: dir, Background: background}
 		sent.Wait = max(time.Duration(wait)%prochttp.Slice, 0)
@@ -127,20 +127,24 @@ func FuzzRoundTrip(f *testing.F) {
 	})
 }
 
-// direct is a transport without a network.
-type direct struct{ handler http.Handler }
+type roundTripper func(r *http.Request) (*http.Response, error)
 
-func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
-	// This transport too refuses a request that HTTP cannot carry.
-	var wire bytes.Buffer
-	if err := r.Write(&wire); err != nil {
-		return nil, err
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// direct returns a transport without a network.
+func direct(handler http.Handler) roundTripper {
+	return func(r *http.Request) (*http.Response, error) {
+		// This transport too refuses a request that HTTP cannot carry.
+		var wire bytes.Buffer
+		if err := r.Write(&wire); err != nil {
+			return nil, err
+		}
+		arrived, err := http.ReadRequest(bufio.NewReader(&wire))
+		if err != nil {
+			return nil, err
+		}
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, arrived.WithContext(r.Context()))
+		return w.Result(), nil
 	}
-	arrived, err := http.ReadRequest(bufio.NewReader(&wire))
-	if err != nil {
-		return nil, err
-	}
-	w := httptest.NewRecorder()
-	d.handler.ServeHTTP(w, arrived.WithContext(r.Context()))
-	return w.Result(), nil
 }

@@ -1,13 +1,13 @@
 package prochttp_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
 	"strings"
 	"sync"
 	"testing"
@@ -108,11 +108,6 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.seen = append(p.seen, r.Method+" "+r.URL.Path)
 	p.mu.Unlock()
 
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return
-	}
-	r.Body = io.NopCloser(bytes.NewReader(body)) // for those who look at the request
 	what := none
 	if plan != nil {
 		what = plan(r)
@@ -124,41 +119,40 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if before != nil {
 		before(r)
 	}
-	ctx := r.Context()
 	if what != none {
-		ctx = context.WithoutCancel(ctx) // the server finishes its work in any case
+		r = r.WithContext(context.WithoutCancel(r.Context())) // the server finishes its work in any case
 	}
-	out, err := http.NewRequestWithContext(ctx, r.Method, backend+r.URL.RequestURI(), bytes.NewReader(body))
-	if err != nil {
-		hangUp(w, nil)
-		return
+	failed := false
+	through := httputil.ReverseProxy{
+		Rewrite: func(pr *httputil.ProxyRequest) {
+			pr.Out.URL.Scheme, pr.Out.URL.Host = "http", strings.TrimPrefix(backend, "http://")
+		},
+		Transport:    p.transport,
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { failed = true },
 	}
-	out.Header = r.Header.Clone()
-	res, err := p.transport.RoundTrip(out)
-	if err != nil {
-		hangUp(w, nil)
-		return
-	}
-	defer res.Body.Close()
-	answer, err := io.ReadAll(res.Body)
-	if after != nil {
+	answer := httptest.NewRecorder()
+	through.ServeHTTP(answer, r)
+	if after != nil && !failed {
 		after(r)
 	}
 	switch {
-	case err != nil || what == lostAnswer:
+	case failed || what == lostAnswer:
 		hangUp(w, nil)
 	case what == cutAnswer:
 		hangUp(w, fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n%s: %s\r\n\r\n%s",
-			len(answer), "Toolproc-Instance", res.Header.Get("Toolproc-Instance"), answer[:len(answer)/2]))
+			answer.Body.Len(), "Toolproc-Instance", answer.Header().Get("Toolproc-Instance"), answer.Body.Bytes()[:answer.Body.Len()/2]))
 	case what == badGateway:
 		http.Error(w, "bad gateway", http.StatusBadGateway)
 	default:
-		for name, values := range res.Header {
-			w.Header()[name] = values
-		}
-		w.WriteHeader(res.StatusCode)
-		_, _ = w.Write(answer)
+		passOn(w, answer)
 	}
+}
+
+// passOn answers a request with a recorded answer.
+func passOn(w http.ResponseWriter, answer *httptest.ResponseRecorder) {
+	maps.Copy(w.Header(), answer.Header())
+	w.WriteHeader(answer.Code)
+	_, _ = w.Write(answer.Body.Bytes()) // a client that has gone needs no answer
 }
 
 // hangUp writes a few bytes and resets the connection.
