@@ -337,26 +337,6 @@ func TestRouteEventsWait(t *testing.T) {
 	require.False(t, now.Gap)
 }
 
-// Outputs are compared on one machine, and there is nothing to tell of two.
-func TestChanges(t *testing.T) {
-	ms := newMachines(t, 2)
-	r := procroute.New(ms, nil)
-	run := func(chat string) string {
-		out, err := r.Chat(chat).Start(t.Context(), procmgr.StartRequest{Command: "echo a", Wait: time.Minute})
-		require.NoError(t, err)
-		return out.Process.ID
-	}
-	first, second, elsewhere := run("a"), run("a"), run("b") // each chat has the machine of its name
-	for _, m := range []procmgr.Manager{r, r.Chat("a")} {
-		out, err := m.Output(t.Context(), second, procmgr.OutputRequest{Against: first})
-		require.NoError(t, err)
-		require.Equal(t, &procmgr.Changes{Same: true, Lines: 1}, out.Changes)
-		out, err = m.Output(t.Context(), second, procmgr.OutputRequest{Against: elsewhere})
-		require.NoError(t, err)
-		require.Nil(t, out.Changes)
-	}
-}
-
 // uncomparable is a Host that is no map key, so a route cannot tell whether it is the same.
 type uncomparable struct {
 	procmgr.Host
