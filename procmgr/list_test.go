@@ -73,18 +73,3 @@ func TestPageOf(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, page)
 }
-
-func TestPageOfInvalid(t *testing.T) {
-	for _, tt := range []struct {
-		req  procmgr.ListRequest
-		want string
-	}{
-		{procmgr.ListRequest{State: "asleep"}, `the state "asleep" is none: it is running, detached or exited`},
-		{procmgr.ListRequest{Offset: -1}, "the offset -1 is negative"},
-	} {
-		page, err := procmgr.PageOf(someProcesses(), tt.req)
-		require.ErrorIs(t, err, procmgr.ErrInvalid)
-		require.Equal(t, tt.want, procmgr.Reason(err))
-		require.Zero(t, page)
-	}
-}

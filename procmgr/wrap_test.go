@@ -3,7 +3,6 @@ package procmgr_test
 import (
 	"errors"
 	"reflect"
-	"strings"
 	"testing"
 	"time"
 
@@ -13,43 +12,22 @@ import (
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
-// Every method says that it cannot be done, in the form that Reason takes apart:
-// also a method that a later version adds.
+// Every method says that it cannot be done, in the form that Reason takes apart.
 func TestUnsupported(t *testing.T) {
-	const id = "my-id"
-	m := reflect.ValueOf(procmgr.Unsupported{})
-	methods := reflect.TypeFor[procmgr.Manager]()
-	require.Equal(t, methods.NumMethod(), m.NumMethod())
-	for i := range methods.NumMethod() {
-		method := methods.Method(i)
-		t.Run(method.Name, func(t *testing.T) {
-			args := []reflect.Value{reflect.ValueOf(t.Context())}
-			hasID := false
-			for i := 1; i < method.Type.NumIn(); i++ {
-				arg := reflect.New(method.Type.In(i)).Elem()
-				switch {
-				case arg.Type() == reflect.TypeFor[string]():
-					arg.SetString(id)
-					hasID = true
-				case arg.Type() == reflect.TypeFor[procmgr.StartRequest]():
-					arg.FieldByName("ID").SetString(id)
-					hasID = true
-				}
-				args = append(args, arg)
-			}
-			results := m.MethodByName(method.Name).Call(args)
-			err, _ := results[len(results)-1].Interface().(error)
-			require.ErrorIs(t, err, errors.ErrUnsupported)
-			call := "procmgr: " + strings.ToLower(method.Name)
-			if hasID {
-				call += ` "` + id + `"`
-			}
-			require.EqualError(t, err, call+": the manager cannot do this: "+errors.ErrUnsupported.Error())
-			require.Equal(t, "the manager cannot do this", procmgr.Reason(err))
-			for _, result := range results[:len(results)-1] {
-				require.True(t, result.IsZero())
-			}
-		})
+	var m procmgr.Unsupported
+	_, start := m.Start(t.Context(), procmgr.StartRequest{ID: "my-id"})
+	_, output := m.Output(t.Context(), "my-id", procmgr.OutputRequest{})
+	_, input := m.Input(t.Context(), "my-id", procmgr.InputRequest{})
+	_, list := m.List(t.Context(), procmgr.ListRequest{})
+	_, events := m.Events(t.Context(), procmgr.EventsRequest{})
+	_, describe := m.Describe(t.Context())
+	for call, err := range map[string]error{
+		`start "my-id"`: start, `output "my-id"`: output, `input "my-id"`: input, `signal "my-id"`: m.Signal(t.Context(), "my-id", procmgr.Kill),
+		"list": list, "events": events, "describe": describe,
+	} {
+		require.ErrorIs(t, err, errors.ErrUnsupported)
+		require.EqualError(t, err, "procmgr: "+call+": the manager cannot do this: "+errors.ErrUnsupported.Error())
+		require.Equal(t, "the manager cannot do this", procmgr.Reason(err))
 	}
 }
 

@@ -1,4 +1,0 @@
-package procmgr
-
-// Sentinels are the errors that Reason knows.
-var Sentinels = sentinels
