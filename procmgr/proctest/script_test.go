@@ -1,8 +1,6 @@
 package proctest_test
 
 import (
-	"bufio"
-	"context"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -62,15 +60,6 @@ func TestScriptEnds(t *testing.T) {
 			c.Sleep(time.Hour)
 			return 0
 		})
-		for sig, code := range map[procmgr.Signal]int{procmgr.Terminate: 143, procmgr.Interrupt: 130, procmgr.Kill: 137} {
-			out, err := s.Start(t.Context(), procmgr.StartRequest{Command: "serve"})
-			require.NoError(t, err)
-			require.NoError(t, s.Signal(t.Context(), out.Process.ID, sig))
-			out, err = s.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Wait: time.Minute})
-			require.NoError(t, err)
-			require.Equal(t, code, *out.Process.ExitCode)
-			require.Equal(t, procmgr.CauseRequest, out.Process.EndedBy)
-		}
 		out, err := s.Start(t.Context(), procmgr.StartRequest{Command: "serve"})
 		require.NoError(t, err)
 		require.NoError(t, s.Close())
@@ -80,48 +69,5 @@ func TestScriptEnds(t *testing.T) {
 		require.Equal(t, procmgr.CauseShutdown, out.Process.EndedBy)
 		_, err = s.Start(t.Context(), procmgr.StartRequest{Command: "serve"})
 		require.ErrorIs(t, err, procmgr.ErrClosed)
-	})
-}
-
-func TestScriptReads(t *testing.T) {
-	bubble(t, func(t *testing.T, s *proctest.Script) {
-		s.On("rm -i *", func(c *proctest.Command) int {
-			fmt.Fprint(c, "remove? ")
-			lines := bufio.NewScanner(c)
-			for lines.Scan() {
-				fmt.Fprintf(c, "you said %q\n", lines.Text())
-				fmt.Fprint(c, "10 %\r50 %")
-			}
-			return 1
-		})
-		out, err := s.Start(t.Context(), procmgr.StartRequest{ID: "rm", Command: "rm -i x*", Stdin: procmgr.StdinPipe, Wait: time.Second})
-		require.NoError(t, err)
-		require.Equal(t, "remove? ", out.Text)
-		res, err := s.Input(t.Context(), "rm", procmgr.InputRequest{Data: []byte("yes\n"), UntilQuiet: time.Second, Wait: time.Minute})
-		require.NoError(t, err)
-		require.Equal(t, "you said \"yes\"\n10 %\n50 %", res.Text)
-		require.Equal(t, "\n50 %", res.Live)
-		_, err = s.Input(t.Context(), "rm", procmgr.InputRequest{Close: true})
-		require.NoError(t, err)
-		out, err = s.Output(t.Context(), "rm", procmgr.OutputRequest{Wait: time.Minute})
-		require.NoError(t, err)
-		require.Equal(t, "remove? you said \"yes\"\n10 %\n50 %", out.Text)
-		require.Equal(t, 1, *out.Process.ExitCode)
-		require.Len(t, s.Started(), 1)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_, err = s.Events(ctx, procmgr.EventsRequest{After: "2", Wait: time.Hour})
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-	})
-}
-
-// A Script is as old as its bubble says.
-func TestScriptKeepsTime(t *testing.T) {
-	bubble(t, func(t *testing.T, s *proctest.Script) {
-		time.Sleep(2 * time.Hour)
-		for age, want := range map[time.Duration]error{2 * time.Hour: nil, 3 * time.Hour: procmgr.ErrUnknown} {
-			_, err := s.Start(t.Context(), procmgr.StartRequest{Command: "serve", Age: age})
-			require.ErrorIs(t, err, want)
-		}
 	})
 }
