@@ -142,24 +142,22 @@ func TestWaitOutlivesItsServers(t *testing.T) {
 	p := newProxy(t, server.URL)
 	m := newClient(t, p.url, &prochttp.ClientOptions{Token: token, Retry: 500 * time.Millisecond}).Chat("a")
 	file := filepath.ToSlash(filepath.Join(t.TempDir(), "go"))
-	id := begin(t, local.Chat("a"), "echo ready; while [ ! -e "+file+" ]; do sleep 0.01; done; echo done; exit 3").Process.ID
+	id := begin(t, local.Chat("a"), "echo ready; while [ ! -e "+file+" ]; do sleep 0.01; done; echo done").Process.ID
 
-	waited := make(chan error, 2)
-	var out procmgr.Output
-	var page procmgr.EventPage
+	var waits sync.WaitGroup
 	latest := events(t, m, procmgr.EventsRequest{Limit: -1}).Next
-	go func() { // waited for below
-		var err error
-		out, err = m.Output(t.Context(), id, procmgr.OutputRequest{Wait: 2 * long, Until: "^never$"})
-		waited <- err
-	}()
-	go func() { // waited for below
-		var err error
-		page, err = m.Events(t.Context(), procmgr.EventsRequest{After: latest, Wait: 2 * long})
-		waited <- err
-	}()
+	waits.Go(func() {
+		out, err := m.Output(t.Context(), id, procmgr.OutputRequest{Wait: 2 * long, Until: "^never$"})
+		assert.NoError(t, err)
+		assert.Equal(t, "ready\ndone\n", out.Text)
+	})
+	waits.Go(func() {
+		page, err := m.Events(t.Context(), procmgr.EventsRequest{After: latest, Wait: 2 * long})
+		assert.NoError(t, err)
+		assert.Equal(t, []string{id + " exited"}, kinds(page))
+	})
 	for range 10 {
-		require.Eventually(t, func() bool { return prochttp.Waiters(handler) == 2 || len(waited) > 0 }, long, time.Millisecond)
+		require.Eventually(t, func() bool { return prochttp.Waiters(handler) == 2 }, long, time.Millisecond, "a wait is over")
 		time.Sleep(100 * time.Millisecond) // for so long it lives
 		handler = newHandler(t, local, nil)
 		next := httptest.NewServer(handler)
@@ -169,13 +167,8 @@ func TestWaitOutlivesItsServers(t *testing.T) {
 		server = next
 	}
 	t.Cleanup(server.Close)
-	require.Empty(t, waited)
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	for range 2 {
-		require.NoError(t, <-waited)
-	}
-	require.Equal(t, "ready\ndone\n", out.Text)
-	require.Equal(t, 3, *page.Events[0].Process.ExitCode)
+	waits.Wait()
 }
 
 // A server that was restarted does not know the IDs that were used. A client that was

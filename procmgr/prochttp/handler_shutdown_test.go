@@ -2,13 +2,13 @@ package prochttp_test
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"net/http"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr"
@@ -28,45 +28,28 @@ func TestGracefulShutdown(t *testing.T) {
 	m := newClient(t, url, nil).Chat("a")
 	id := begin(t, m, "echo ready; exec sleep 1000").Process.ID
 
-	type result struct {
-		out procmgr.Output
-		err error
+	var waits sync.WaitGroup
+	runs := func(out procmgr.Output, err error) {
+		assert.NoError(t, err)
+		assert.Equal(t, procmgr.Running, out.Process.State)
+		assert.False(t, out.Matched)
 	}
-	results := make(chan result, 4)
-	for _, wait := range []func() (procmgr.Output, error){
-		func() (procmgr.Output, error) {
-			return m.Output(t.Context(), id, procmgr.OutputRequest{Wait: time.Hour})
-		},
-		func() (procmgr.Output, error) {
-			return m.Output(t.Context(), id, procmgr.OutputRequest{Wait: time.Hour, Until: "never"})
-		},
-		func() (procmgr.Output, error) { // it takes several requests
-			return m.Start(t.Context(), procmgr.StartRequest{ID: "second", Command: "exec sleep 1000", Wait: time.Hour})
-		},
-		func() (procmgr.Output, error) {
-			page, err := newClient(t, url, nil).Chat("b").Events(t.Context(), procmgr.EventsRequest{Wait: time.Hour})
-			if err == nil && len(page.Events) > 0 {
-				err = fmt.Errorf("there are events: %+v", page)
-			}
-			return procmgr.Output{Process: procmgr.Process{State: procmgr.Running}}, err
-		},
-	} {
-		go func() {
-			out, err := wait()
-			results <- result{out, err}
-		}()
-	}
+	waits.Go(func() { runs(m.Output(t.Context(), id, procmgr.OutputRequest{Wait: time.Hour})) })
+	waits.Go(func() { runs(m.Output(t.Context(), id, procmgr.OutputRequest{Wait: time.Hour, Until: "never"})) })
+	waits.Go(func() { // it takes several requests
+		runs(m.Start(t.Context(), procmgr.StartRequest{ID: "second", Command: "exec sleep 1000", Wait: time.Hour}))
+	})
+	waits.Go(func() {
+		page, err := newClient(t, url, nil).Chat("b").Events(t.Context(), procmgr.EventsRequest{Wait: time.Hour})
+		assert.NoError(t, err)
+		assert.Empty(t, page.Events)
+	})
 	require.Eventually(t, func() bool {
 		page, err := local.List(t.Context(), procmgr.ListRequest{State: procmgr.Running})
 		return err == nil && page.Total == 2 && prochttp.Waiters(handler) == 4 // the second start has begun, too
 	}, long, time.Millisecond)
 	shutDown()
-	for range 4 {
-		r := <-results
-		require.NoError(t, r.err)
-		require.Equal(t, procmgr.Running, r.out.Process.State)
-		require.False(t, r.out.Matched)
-	}
+	waits.Wait()
 	_, err = m.Start(t.Context(), procmgr.StartRequest{Command: "true"})
 	require.ErrorIs(t, err, procmgr.ErrClosed)
 	require.NoError(t, server.Shutdown(t.Context()))

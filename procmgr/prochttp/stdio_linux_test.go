@@ -1,7 +1,7 @@
 package prochttp_test
 
 import (
-	"bytes"
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -135,37 +135,27 @@ func TestFarSideIsReplaced(t *testing.T) {
 	require.ErrorIs(t, err, procmgr.ErrUnknown, "its server was replaced")
 }
 
-// Whatever comes before HTTP/2 is quoted, and none of HTTP/2's own bytes.
-func TestBanner(t *testing.T) {
-	for _, tt := range []struct{ name, before, want string }{
-		{"a page", "echo Welcome to build; echo; echo 3 updates; ", `begins with "Welcome to build\n\n3 updates\n"`},
-		{"a word", "printf hi; ", `begins with "hi"`},
-		{"late lines", "echo one; sleep 0.05; echo two; ", `begins with "one\ntwo\n"`},
-		{"nothing after it", "echo no such command; echo why >&2; exit 3; ", `begins with "no such command\n"`},
-		{"a short word and the end", "printf hi; exit 3; ", `begins with "hi", and ends (the command`},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			c := dialing(t, prochttp.Command(toFarSide(t, "sh", "-c", tt.before+`exec "$@"`, "sh")...), prochttp.ClientOptions{})
-			_, err := c.List(t.Context(), procmgr.ListRequest{})
-			require.ErrorContains(t, err, tt.want)
-			require.NotContains(t, err.Error(), `\x00`)
-		})
-	}
-}
-
-// The error of a connection has the exit status and 4 KiB of stderr.
+// The error of a connection has the exit status and 4 KiB of stderr. Whatever comes before
+// HTTP/2 is quoted, and none of HTTP/2's own bytes.
 func TestCommandSaysWhy(t *testing.T) {
+	script := func(script string) []string { return []string{"sh", "-c", script} }
+	late := func(before string) []string { return toFarSide(t, "sh", "-c", before+`exec "$@"`, "sh") }
 	for _, tt := range []struct {
 		name    string
 		command []string
 		want    []string
 	}{
-		{"a refusal", []string{"sh", "-c", "echo 'Permission denied (publickey).' >&2; exit 255"}, []string{"has ended (exit status 255): Permission denied (publickey)."}},
-		{"success", []string{"sh", "-c", "echo 'lost connection to pod' >&2"}, []string{"has ended (exit status 0): lost connection to pod"}},
-		{"a signal", []string{"sh", "-c", "kill -9 $$"}, []string{"has ended (signal: killed)"}},
+		{"a refusal", script("echo 'Permission denied (publickey).' >&2; exit 255"), []string{"has ended (exit status 255): Permission denied (publickey)."}},
+		{"success", script("echo 'lost connection to pod' >&2"), []string{"has ended (exit status 0): lost connection to pod"}},
+		{"a signal", script("kill -9 $$"), []string{"has ended (signal: killed)"}},
 		{"no such program", []string{"no-such-program"}, []string{`run "no-such-program"`, "not found"}},
 		{"no command", nil, []string{"the command is empty: invalid request"}},
-		{"much", []string{"sh", "-c", "echo first; head -c 100000 /dev/zero | tr '\\0' x >&2; echo first >&2; echo last >&2; exit 1"}, []string{"last"}},
+		{"much", script("echo first; head -c 100000 /dev/zero | tr '\\0' x >&2; echo first >&2; echo last >&2; exit 1"), []string{"last"}},
+		{"a page", late("echo Welcome to build; echo; echo 3 updates; "), []string{`begins with "Welcome to build\n\n3 updates\n"`}},
+		{"a word", late("printf hi; "), []string{`begins with "hi"`}},
+		{"late lines", late("echo one; sleep 0.05; echo two; "), []string{`begins with "one\ntwo\n"`}},
+		{"a page and the end", script("echo no such command; echo why >&2; exit 3"), []string{`begins with "no such command\n"`}},
+		{"a short word and the end", script("printf hi; exit 3"), []string{`begins with "hi", and ends (the command`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := dialing(t, prochttp.Command(tt.command...), prochttp.ClientOptions{Retry: -1})
@@ -173,6 +163,7 @@ func TestCommandSaysWhy(t *testing.T) {
 			for _, want := range tt.want {
 				require.ErrorContains(t, err, want)
 			}
+			require.NotContains(t, err.Error(), `\x00`)
 			require.Less(t, len(err.Error()), 5<<10)
 		})
 	}
@@ -180,19 +171,15 @@ func TestCommandSaysWhy(t *testing.T) {
 
 // The command cannot reach the terminal of this program.
 func TestCommandHasItsOwnSession(t *testing.T) {
-	conn, err := prochttp.Command("sh", "-c", "cut -d' ' -f6 /proc/self/stat 2>/dev/null || echo; echo $$; exec cat")(t.Context())
+	conn, err := prochttp.Command("sh", "-c", "cut -d' ' -f6 /proc/self/stat; echo $$; exec cat")(t.Context())
 	require.NoError(t, err)
 	defer conn.Close()
-	buf := make([]byte, 100)
-	n, err := io.ReadAtLeast(conn, buf, 2)
+	out := bufio.NewReader(conn)
+	session, err := out.ReadString('\n')
 	require.NoError(t, err)
-	for bytes.Count(buf[:n], []byte("\n")) < 2 {
-		more, err := conn.Read(buf[n:])
-		require.NoError(t, err)
-		n += more
-	}
-	words := strings.Fields(string(buf[:n]))
-	require.Equal(t, words[len(words)-1], words[0], "it leads its session")
+	own, err := out.ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, own, session, "it leads its session")
 }
 
 // Close does not wait for a Dial that ignores its context, and the connection
