@@ -204,8 +204,3 @@ func ended(t testing.TB, m procmgr.Manager, id string) procmgr.Output {
 	require.Fail(t, "it does not end")
 	return procmgr.Output{}
 }
-
-// An unable is a Host that can do nothing.
-type unable struct{ procmgr.Unsupported }
-
-func (u unable) Chat(string) procmgr.Manager { return u }
