@@ -142,32 +142,14 @@ func exchangeRaw(t testing.TB, url string, e exchange) string {
 	require.NoError(t, conn.SetDeadline(time.Now().Add(long)))
 	_, err = io.WriteString(conn, strings.ReplaceAll(head, "\n", "\r\n")+"\r\n\r\n"+body)
 	require.NoError(t, err)
-
-	var answer strings.Builder
-	r := bufio.NewReader(conn)
-	length := -1
-	for {
-		line, err := r.ReadString('\n')
-		require.NoError(t, err, e.name)
-		line, ok := strings.CutSuffix(line, "\r\n")
-		require.True(t, ok, e.name)
-		if value, ok := strings.CutPrefix(line, "Content-Length: "); ok {
-			length, err = strconv.Atoi(value)
-			require.NoError(t, err, e.name)
-		}
-		if !strings.HasPrefix(line, "Date: ") {
-			answer.WriteString(line + "\n")
-		}
-		if line == "" {
-			break
-		}
-	}
-	require.Positive(t, length, e.name)
-	got := make([]byte, length)
-	_, err = io.ReadFull(r, got)
+	var answer bytes.Buffer
+	res, err := http.ReadResponse(bufio.NewReader(io.TeeReader(conn, &answer)), nil)
 	require.NoError(t, err, e.name)
-	answer.Write(got)
-	text := answer.String()
+	defer res.Body.Close()
+	_, err = io.Copy(io.Discard, res.Body)
+	require.NoError(t, err, e.name)
+	text := strings.ReplaceAll(answer.String(), "\r\n", "\n")
+	text = regexp.MustCompile(`(?m)^Date: .*\n`).ReplaceAllString(text, "")
 	require.Contains(t, text, "Toolproc-Instance: "+instance+"\n", e.name)
 	return strings.ReplaceAll(text, instance, pageInstance)
 }
@@ -323,39 +305,24 @@ func TestProtocolChats(t *testing.T) {
 	}
 }
 
-// table returns the cells of the rows of the tables below a heading of the page,
-// if the first column of a table has the given name.
+// table returns the cells of the rows of the table below a heading of the page whose first
+// column has the given name.
 func table(t testing.TB, heading, column string) (rows [][]string) {
 	t.Helper()
-	in, head, fence := false, false, false
-	for line := range bytes.Lines([]byte(readPage(t, protocolPage))) {
-		text := strings.TrimSuffix(string(line), "\n")
-		if strings.HasPrefix(text, "```") {
-			fence = !fence
+	_, section, _ := strings.Cut(readPage(t, protocolPage), "# "+heading+"\n")
+	section, _, _ = strings.Cut(section, "\n#")
+	_, found, _ := strings.Cut(section, "\n| "+column+" |")
+	_, found, _ = strings.Cut(found, "\n|---")
+	_, found, _ = strings.Cut(found, "\n")
+	for line := range strings.Lines(found) {
+		if !strings.HasPrefix(line, "| ") {
+			break
 		}
-		if !fence && strings.HasPrefix(text, "#") {
-			in = strings.TrimLeft(text, "# ") == heading
-		}
-		inner, ok := strings.CutPrefix(text, "| ")
-		if inner = strings.TrimSuffix(inner, " |"); !in || !ok && !strings.HasPrefix(text, "|") {
-			head = false
-			continue
-		}
-		cells := strings.Split(inner, "|")
+		cells := strings.Split(strings.Trim(line, "| \n"), "|")
 		for i := range cells {
 			cells[i] = strings.TrimSpace(cells[i])
 		}
-		switch {
-		case strings.HasPrefix(text, "|---"):
-			head = len(rows) > 0 && rows[len(rows)-1] == nil
-			if head {
-				rows = rows[:len(rows)-1]
-			}
-		case head:
-			rows = append(rows, cells)
-		case cells[0] == column:
-			rows = append(rows, nil) // until the line below it
-		}
+		rows = append(rows, cells)
 	}
 	require.NotEmpty(t, rows, "there is no table %q below %q", column, heading)
 	return rows
