@@ -11,14 +11,7 @@ import (
 )
 
 var listCases = []testCase{
-	{"attached once", "List has a process once, however often its Start was repeated", func(c *check, m *view) {
-		req := procmgr.StartRequest{ID: c.id(), Command: "true"}
-		for range 3 {
-			m.runAs(req)
-		}
-		m.listed()
-	}},
-	{"order and states", "List has the processes that a request asks for: those that live first, then those of the background, and within each kind the newest first, each with its state and the time of its start", listOrder},
+	{"order and states", "List has the processes that a request asks for: those that live first, then those of the background, and within each kind the newest first, each once, however often its Start was repeated, with its state and the time of its start", listOrder},
 	{"the host's", "List of a Host has the processes of every chat and its own, each with its chat", func(c *check, m *view) {
 		want, order := map[string]string{}, []string(nil)
 		for _, v := range []*view{m, c.own(), c.chat("b"), m} {
@@ -58,7 +51,9 @@ func listOrder(c *check, m *view) {
 		if i%2 == 0 {
 			req.ID = c.id() // the order of the IDs is not the order of the starts
 		}
-		kinds[i%3] = append([]string{m.start(req).Process.ID}, kinds[i%3]...)
+		req.ID = m.start(req).Process.ID
+		m.start(req) // attaches
+		kinds[i%3] = append([]string{req.ID}, kinds[i%3]...)
 	}
 	want := slices.Concat(kinds[:]...)
 	for _, tt := range []struct {

@@ -106,8 +106,8 @@ var mutants = []mutant{
 			*out, *err = m.Start(ctx, req)
 			out.Process.ID = id
 		}
-	}), "once/while it runs; once/after the exit; once/eight at the same instant; once/labels do not count; once/of the host itself; list/attached once"},
-	{"says that it attached always", output(func(out *procmgr.Output, _ procmgr.OutputRequest) { out.Attached = true }), "start/exit code; once/another ID runs again; chat/odd names"},
+	}), "once/while it runs; once/after the exit; once/eight at the same instant; once/labels do not count; once/of the host itself; list/order and states"},
+	{"says that it attached always", output(func(out *procmgr.Output, _ procmgr.OutputRequest) { out.Attached = true }), "start/exit code; chat/odd names"},
 	{"does not say that it attached", output(func(out *procmgr.Output, _ procmgr.OutputRequest) { out.Attached = false }), "once/while it runs; once/eight at the same instant"},
 	{"takes every start for an old one", starting(func(req *procmgr.StartRequest) { req.Age = math.MaxInt64 }), "age/more than the host's"},
 	{"starts what is asked for again", starting(func(req *procmgr.StartRequest) { req.Age = 0 }), "age/more than the host's; age/of a forgotten ID"},
@@ -314,7 +314,7 @@ var mutants = []mutant{
 	{"lists what runs alone", page(func(page *procmgr.ListPage) {
 		page.Processes = slices.DeleteFunc(page.Processes, func(p procmgr.Process) bool { return p.State != procmgr.Running })
 	}), "list/order and states; list/the host's; detached/wait ends"},
-	{"lists twice", page(func(page *procmgr.ListPage) { page.Processes = append(page.Processes, page.Processes...) }), "list/attached once; list/order and states; chat/odd names"},
+	{"lists twice", page(func(page *procmgr.ListPage) { page.Processes = append(page.Processes, page.Processes...) }), "list/order and states; chat/odd names"},
 	{"counts what is in the page", page(func(page *procmgr.ListPage) { page.Total = len(page.Processes) }), "list/order and states"},
 	{"lists all, whatever the limit", listing(func(req *procmgr.ListRequest) { req.Limit = 0 }), "list/order and states"},
 	{"lists any state", listing(func(req *procmgr.ListRequest) { req.State = "" }), "list/order and states"},

@@ -26,19 +26,6 @@ var onceCases = []testCase{
 		runs(1, "several Starts with the same ID")
 	}},
 	{"eight at the same instant", "an ID runs once, even if several callers start it at the same instant", onceEight},
-	{"another ID runs again", "the same command with another ID, or with none, is another process", func(c *check, m *view) {
-		req, runs := m.counted("echo done")
-		seen := map[string]bool{}
-		for _, id := range []string{req.ID, c.id(), "", ""} {
-			req.ID = id
-			out := m.runAs(req)
-			c.errorIf(out.Attached || seen[out.Process.ID],
-				"Start with the ID %q, which was not used, returned the process %q, Attached %v", id, out.Process.ID, out.Attached)
-			seen[out.Process.ID] = true
-			c.text(out, "done\n")
-		}
-		runs(4, "four Starts of four processes")
-	}},
 }
 
 // counted returns a request, and a function that fails if it did not run so often, by a
