@@ -291,26 +291,23 @@ func (r *request) fail(f failure) {
 	r.answer(status, f)
 }
 
-// failWith answers with an error of the host, and with what is known of a process
-// in spite of it.
-func (r *request) failWith(err error, result *procmgr.Output) {
-	f := failureOf(err)
-	f.Result = result
-	r.fail(f)
-}
+// failWith answers with an error of the host.
+func (r *request) failWith(err error) { r.fail(failureOf(err)) }
 
-// finish answers with an output. If there is an error, it answers with the
-// error and the output that came with it.
-func (r *request) finish(out *procmgr.Output, err error) {
+// finish answers with the output of a process, or with an answer that has it. If there is
+// an error, it answers with the error and the output that came with it.
+func (r *request) finish(answer any, out *procmgr.Output, written int, err error) {
 	p := &out.Process
 	switch {
 	case p.ID != "" && (err == nil || p.ChatID != "") && !r.mine(p):
 	case err == nil:
-		r.answer(http.StatusOK, out)
-	case p.ID != "":
-		r.failWith(err, out)
+		r.answer(http.StatusOK, answer)
 	default:
-		r.failWith(err, nil)
+		f := failureOf(err)
+		if p.ID != "" {
+			f.Result, f.Written = out, written
+		}
+		r.fail(f)
 	}
 }
 
@@ -320,7 +317,7 @@ func (r *request) mine(p *procmgr.Process) bool {
 	if r.chat == "" || p.ChatID == r.chat {
 		return true
 	}
-	r.failWith(xerrors.New("the host answered for another chat"), r.mayHaveBegun())
+	r.fail(failure{Code: codeInternal, Detail: "the host answered for another chat", Result: r.mayHaveBegun()})
 	return false
 }
 

@@ -37,7 +37,7 @@ func (r *request) admit() bool {
 	chat, ok, err := decodeChat(r.Header)
 	switch {
 	case err != nil:
-		r.failWith(err, nil)
+		r.failWith(err)
 		return false
 	case ok && (scope.Chats == nil || !scope.Chats(chat)):
 		r.fail(failure{Code: codeForbidden, Detail: "this caller may not act for this chat"})
@@ -58,7 +58,7 @@ func (r *request) admit() bool {
 func (r *request) sameProtocol() bool {
 	err := otherProtocol(r.Header, "client", "server")
 	if err != nil {
-		r.failWith(err, nil)
+		r.failWith(err)
 	}
 	return err == nil
 }
@@ -131,11 +131,11 @@ func (r *request) body(v any) bool {
 		r.fail(failure{Code: codeTooLarge})
 		return false
 	case err != nil:
-		r.failWith(xerrors.Errorf("the body could not be read (%v): %w", err, procmgr.ErrInvalid), nil)
+		r.failWith(xerrors.Errorf("the body could not be read (%v): %w", err, procmgr.ErrInvalid))
 		return false
 	}
 	if err := decodeRequest(data.Bytes(), v); err != nil {
-		r.failWith(err, nil)
+		r.failWith(err)
 		return false
 	}
 	return true

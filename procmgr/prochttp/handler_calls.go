@@ -61,7 +61,7 @@ func (r *request) start() {
 	if err == nil && req.Wait > 0 && out.Process.State == procmgr.Running && !asks && r.h.opts.Context.Err() == nil {
 		r.w.Header().Set(headerWaiting, "true")
 	}
-	r.finish(&out, err)
+	r.finish(&out, &out, 0, err)
 }
 
 // input serves an input, with a wait of at most maxSlice. The process itself
@@ -85,17 +85,7 @@ func (r *request) input() {
 	if over && !out.Matched && !(req.UntilWaiting && out.Process.Waiting != nil) {
 		r.w.Header().Set(headerWaiting, "true")
 	}
-	switch {
-	case out.Process.ID != "" && !r.mine(&out.Process):
-	case err == nil:
-		r.answer(http.StatusOK, &out)
-	default:
-		f := failureOf(err)
-		if out.Process.ID != "" {
-			f.Result, f.Written = &out.Output, out.Written
-		}
-		r.fail(f)
-	}
+	r.finish(&out, &out.Output, out.Written, err)
 }
 
 // maxSignals is how many answers to signals the handler remembers.
@@ -112,13 +102,13 @@ func (r *request) signal() {
 	}
 	r.id = body.ID
 	if err := cmp.Or(check.Signal(body.Signal), check.ID(r.id)); err != nil {
-		r.failWith(err, nil)
+		r.failWith(err)
 		return
 	}
 	ctx, key := r.Context(), r.Header.Get(headerKey)
 	if key != "" {
 		if err := checkKey(key); err != nil {
-			r.failWith(err, nil)
+			r.failWith(err)
 			return
 		}
 		var cancel func()
@@ -136,7 +126,7 @@ func (r *request) signal() {
 		err = *sent
 	}
 	if err != nil {
-		r.failWith(err, nil)
+		r.failWith(err)
 		return
 	}
 	r.answer(http.StatusOK, struct{}{})
@@ -152,7 +142,7 @@ func (r *request) describe() {
 	}
 	d, err := r.manager.Describe(r.Context())
 	if err != nil {
-		r.failWith(err, nil)
+		r.failWith(err)
 		return
 	}
 	r.answer(http.StatusOK, d)
@@ -173,7 +163,7 @@ func (r *request) list() {
 	if page.Processes == nil {
 		page.Processes = []procmgr.Process{} // never null
 	}
-	r.finishPage(err, &page, nil)
+	r.finishPage(&page, &page, nil, err)
 }
 
 // events serves a page of events, with a wait of at most maxSlice. A wait needs
@@ -199,22 +189,19 @@ func (r *request) events() {
 	if over && len(page.Events) == 0 && !page.Gap {
 		r.w.Header().Set(headerWaiting, "true")
 	}
-	r.finishPage(err, nil, &page)
+	r.finishPage(&page, nil, &page, err)
 }
 
 // finishPage answers with one of two kinds of pages. If some machines are missing, it
 // answers with the error and the page of the others.
-func (r *request) finishPage(err error, list *procmgr.ListPage, events *procmgr.EventPage) {
-	switch {
-	case err == nil && list != nil:
-		r.answer(http.StatusOK, list)
-	case err == nil:
-		r.answer(http.StatusOK, events)
-	case is[*procmgr.PartialError](err):
-		f := failureOf(err)
-		f.List, f.Page = list, events
-		r.fail(f)
-	default:
-		r.failWith(err, nil)
+func (r *request) finishPage(page any, list *procmgr.ListPage, events *procmgr.EventPage, err error) {
+	if err == nil {
+		r.answer(http.StatusOK, page)
+		return
 	}
+	f := failureOf(err)
+	if f.Code == codePartial {
+		f.List, f.Page = list, events
+	}
+	r.fail(f)
 }

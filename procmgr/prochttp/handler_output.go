@@ -23,7 +23,7 @@ func (r *request) output() {
 	r.id = body.ID
 	if body.WaitID != "" {
 		if err := checkKey(body.WaitID); err != nil {
-			r.failWith(err, nil)
+			r.failWith(err)
 			return
 		}
 	}
@@ -42,7 +42,7 @@ func (r *request) output() {
 	if err == nil && waiting {
 		r.w.Header().Set(headerWaiting, "true")
 	}
-	r.finish(&out, err)
+	r.finish(&out, &out, 0, err)
 }
 
 // heldOutput waits in a wait that outlives the request: a new one, or the wait
