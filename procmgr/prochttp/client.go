@@ -262,9 +262,6 @@ func (restartedError) Is(target error) bool {
 // Signal implements [procmgr.Manager]. The signal has a key, and is sent once.
 func (m *manager) Signal(ctx context.Context, id string, sig procmgr.Signal) (err error) {
 	defer func() { err = wrap("signal", id, err) }()
-	if err := m.check(); err != nil {
-		return err
-	}
 	forwarded, _ := ctx.Value(forwardedKey{}).(string)
 	answer, err := m.c.call(ctx, &call{manager: m, id: id, path: pathSignal, key: cmp.Or(forwarded, newKey()), body: func() (any, time.Duration) {
 		return signalBody{id, sig}, signalTime - answerTime

@@ -23,9 +23,6 @@ func (m *manager) Output(ctx context.Context, id string, req procmgr.OutputReque
 
 // output reads the output of a process. It waits in slices.
 func (m *manager) output(ctx context.Context, id string, req procmgr.OutputRequest) (out procmgr.Output, err error) {
-	if err := m.check(); err != nil {
-		return out, err
-	}
 	body := outputBody{ID: id, OutputRequest: req}
 	if !utf8.ValidString(req.Against) {
 		body.Against = ""
@@ -79,9 +76,6 @@ func (m *manager) output(ctx context.Context, id string, req procmgr.OutputReque
 // request waits, 25 s at most: Written then says where to go on.
 func (m *manager) Input(ctx context.Context, id string, req procmgr.InputRequest) (out procmgr.InputOutput, err error) {
 	defer func() { err = wrap("input", id, err) }()
-	if err := m.check(); err != nil {
-		return out, err
-	}
 	if len(req.Data) > check.MaxInput {
 		return out, xerrors.Errorf("the data has %d bytes, at most %d are allowed at a time: %w", len(req.Data), check.MaxInput, procmgr.ErrInvalid)
 	}
@@ -137,9 +131,6 @@ func (m *manager) inputFailed(ctx context.Context, c *call, answer *answer, out 
 // List implements [procmgr.Manager].
 func (m *manager) List(ctx context.Context, req procmgr.ListRequest) (_ procmgr.ListPage, err error) {
 	defer func() { err = wrap("list", "", err) }()
-	if err := m.check(); err != nil {
-		return procmgr.ListPage{}, err
-	}
 	var page procmgr.ListPage
 	answer, err := m.c.call(ctx, &call{manager: m, path: pathList, body: once(req), into: &page})
 	switch {
@@ -165,9 +156,6 @@ func (m *manager) List(ctx context.Context, req procmgr.ListRequest) (_ procmgr.
 // the server was restarted, the page has Gap once.
 func (m *manager) Events(ctx context.Context, req procmgr.EventsRequest) (_ procmgr.EventPage, err error) {
 	defer func() { err = wrap("events", "", err) }()
-	if err := m.check(); err != nil {
-		return procmgr.EventPage{}, err
-	}
 	began := time.Now()
 	body := req
 	body.After = strings.ToValidUTF8(body.After, "?") // no page ends like this either
@@ -220,7 +208,7 @@ func (m *manager) Describe(ctx context.Context) (procmgr.Description, error) {
 }
 
 func (m *manager) describe(ctx context.Context) (d procmgr.Description, err error) {
-	if err := cmp.Or(ctx.Err(), m.check()); err != nil {
+	if err := cmp.Or(ctx.Err(), m.check()); err != nil { // before the memory, in which "" is the host
 		return d, err
 	}
 	all := &m.c.machines

@@ -169,7 +169,7 @@ func is[E error](err error) bool {
 // connection or from ctx.
 func (c *Client) call(ctx context.Context, call *call) (*answer, error) {
 	for call.retry.tries = 0; ; {
-		if err := ctx.Err(); err != nil {
+		if err := cmp.Or(ctx.Err(), call.manager.check()); err != nil {
 			return nil, err
 		}
 		began := time.Now()
