@@ -1,11 +1,9 @@
 package prochttp_test
 
 import (
-	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
@@ -51,33 +49,8 @@ func TestStartInSlices(t *testing.T) {
 	require.GreaterOrEqual(t, time.Since(began), 300*time.Millisecond)
 }
 
-// A wait in slices is one wait. Each of many lines is pushed out of the window at
-// once, and the wait misses none, whichever request is on its way at that time.
-func TestMatchesInSlices(t *testing.T) {
-	host := &countingHost{Local: newLocal(t, &proclocal.Options{Head: 100, Tail: 100})}
-	c, p := sliced(t, host)
-	prochttp.SetSlice(c, 100*time.Millisecond) // a machine that is busy with requests loses a wait between two of them
-	const needles = 20
-	file := filepath.ToSlash(filepath.Join(t.TempDir(), "go"))
-	id := begin(t, c, `echo ready; while [ ! -e `+file+` ]; do sleep 0.01; done
-		i=0; while [ $i -lt 20 ]; do seq 200; echo NEEDLE $i; seq 200; sleep 0.03; i=$((i+1)); done; exec sleep 1000`).Process.ID
-	var wg sync.WaitGroup
-	for i := range needles {
-		wg.Go(func() {
-			out, err := c.Output(t.Context(), id, procmgr.OutputRequest{From: 6, Until: fmt.Sprintf("^NEEDLE %d$", i), Wait: long})
-			if err != nil || !out.Matched {
-				t.Errorf("NEEDLE %d: %v, %+v", i, err, out)
-			}
-		})
-	}
-	require.Eventually(t, func() bool { return host.waiting.Load() >= needles }, long, time.Millisecond)
-	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	wg.Wait()
-	require.Greater(t, p.count("/output"), needles)
-}
-
-// What a wait has not searched is told at its end, whatever number of requests
-// it takes, and what was dropped while it went on has been searched.
+// A wait in slices is one wait. What it has not searched is told at its end, whatever
+// number of requests it takes, and what was dropped while it went on has been searched.
 func TestUnsearchedInSlices(t *testing.T) {
 	t.Parallel()
 	host := &countingHost{Local: newLocal(t, &proclocal.Options{Head: 100, Tail: 100})}
