@@ -7,34 +7,10 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	"time"
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
-
-// An ID that the caller has chosen runs once, however often it is sent.
-func ExampleNewID() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	manager, err := proclocal.New(nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer manager.Close() // ends what still runs
-	req := procmgr.StartRequest{ID: procmgr.NewID(), Command: "echo migrated", Wait: time.Minute}
-	for range 2 {
-		out, err := manager.Start(ctx, req)
-		if err != nil {
-			log.Print(err) // log.Fatal would skip Close
-			return
-		}
-		fmt.Printf("%q attached=%v\n", out.Text, out.Attached)
-	}
-	// Output:
-	// "migrated\n" attached=false
-	// "migrated\n" attached=true
-}
 
 // A user interface shows what a process prints while it runs.
 func ExampleFollow() {
