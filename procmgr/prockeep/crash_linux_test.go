@@ -54,14 +54,11 @@ func TestKeeperIsKilled(t *testing.T) {
 	strayPID, err := strconv.Atoi(strings.TrimSpace(stray.Text))
 	require.NoError(t, err)
 	stubborn := begin(t, m, "stubborn", "trap '' TERM; echo ready; while :; do sleep 1; done").Process.PID
-	_, err = m.Start(t.Context(), procmgr.StartRequest{ID: "ended", Command: "exit 6", Wait: long})
-	require.NoError(t, err)
-	cursor, err := m.Events(t.Context(), procmgr.EventsRequest{Limit: -1})
-	require.NoError(t, err)
+	start(t, m, procmgr.StartRequest{ID: "ended", Command: "exit 6", Wait: long})
+	cursor := events(t, m, procmgr.EventsRequest{Limit: -1})
 
 	kill(t, keeperPID(t, h))
-	page, err := m.Events(t.Context(), procmgr.EventsRequest{After: cursor.Next, Wait: long})
-	require.NoError(t, err)
+	page := events(t, m, procmgr.EventsRequest{After: cursor.Next, Wait: long})
 	for _, pid := range []int{web, strayPID, stubborn} {
 		require.False(t, alive(pid), pid)
 	}
@@ -73,20 +70,17 @@ func TestKeeperIsKilled(t *testing.T) {
 	}
 	require.Equal(t, []string{"web", "stray", "stubborn"}, lost)
 	for after, i := cursor.Next, 0; i < 3; i++ { // one at a time
-		one, err := m.Events(t.Context(), procmgr.EventsRequest{After: after, Limit: 1})
-		require.NoError(t, err)
+		one := events(t, m, procmgr.EventsRequest{After: after, Limit: 1})
 		require.Len(t, one.Events, 1)
 		require.Equal(t, lost[i], one.Events[0].Process.ID)
 		after = one.Next
 	}
-	out, err := m.Start(t.Context(), procmgr.StartRequest{ID: "web", Command: server(effects)})
-	require.NoError(t, err)
+	out := start(t, m, procmgr.StartRequest{ID: "web", Command: server(effects)})
 	require.True(t, out.Attached)
 	require.Equal(t, procmgr.CauseLost, out.Process.EndedBy)
 	require.Nil(t, out.Process.ExitCode)
 	require.Len(t, lines(t, effects), 1)
-	out, err = m.Output(t.Context(), "ended", procmgr.OutputRequest{})
-	require.NoError(t, err)
+	out = output(t, m, "ended", procmgr.OutputRequest{})
 	require.Equal(t, 6, *out.Process.ExitCode)
 	for _, env := range []map[string]string{nil, {}, {"TRACEPARENT": "another caller"}} {
 		out, err = m.Start(t.Context(), procmgr.StartRequest{ID: "ended", Command: "exit 6", Env: env})
@@ -104,8 +98,7 @@ func TestKeeperIsKilled(t *testing.T) {
 	// A file that is written anew tells of nothing again.
 	require.NoError(t, os.RemoveAll(dir))
 	run(t, m, "true")
-	page, err = m.Events(t.Context(), procmgr.EventsRequest{After: page.Next})
-	require.NoError(t, err)
+	page = events(t, m, procmgr.EventsRequest{After: page.Next})
 	for _, e := range page.Events {
 		require.NotEqual(t, procmgr.CauseLost, e.Process.EndedBy)
 	}
@@ -308,8 +301,7 @@ func TestKeeperHangs(t *testing.T) {
 	require.NotErrorIs(t, err, procmgr.ErrNotFound)
 	require.Equal(t, procmgr.Running, out.Process.State)
 	require.NoError(t, syscall.Kill(pid, syscall.SIGCONT))
-	_, err = h.Chat("a").Output(t.Context(), "web", procmgr.OutputRequest{})
-	require.NoError(t, err)
+	output(t, h.Chat("a"), "web", procmgr.OutputRequest{})
 }
 
 // The directory is removed while programs open it and start things. Every command has
@@ -328,8 +320,7 @@ func TestDirectoryIsRemoved(t *testing.T) {
 		case 1:
 			require.NoError(t, os.Rename(dir, fmt.Sprint(dir, i)))
 		}
-		out, err := h.Start(t.Context(), procmgr.StartRequest{ID: id, Command: server(filepath.Join(effects, id)), Background: true})
-		require.NoError(t, err)
+		out := start(t, h, procmgr.StartRequest{ID: id, Command: server(filepath.Join(effects, id)), Background: true})
 		require.Equal(t, i%2 == 1, out.Attached)
 		require.NoError(t, h.Close())
 	}
@@ -357,8 +348,7 @@ func TestKeeperAndDirectoryAreGone(t *testing.T) {
 	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
 	require.NoError(t, os.RemoveAll(dir))
 	kill(t, pid)
-	out, err := h.Start(t.Context(), procmgr.StartRequest{ID: "web", Command: server(effects)})
-	require.NoError(t, err)
+	out := start(t, h, procmgr.StartRequest{ID: "web", Command: server(effects)})
 	require.True(t, out.Attached)
 	require.Equal(t, procmgr.CauseLost, out.Process.EndedBy)
 	require.False(t, alive(web))
@@ -387,8 +377,7 @@ func TestFullDisk(t *testing.T) {
 	require.NoError(t, h.Signal(t.Context(), "web", procmgr.Kill))
 	require.False(t, alive(web.Process.PID))
 	require.NoError(t, os.Remove(fill))
-	_, err = h.Start(t.Context(), procmgr.StartRequest{ID: "y", Command: "echo y >> " + effects, Wait: long})
-	require.NoError(t, err)
+	start(t, h, procmgr.StartRequest{ID: "y", Command: "echo y >> " + effects, Wait: long})
 	require.Len(t, lines(t, effects), before+1)
 }
 

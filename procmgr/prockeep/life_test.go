@@ -59,8 +59,7 @@ func TestProgramIsKilled(t *testing.T) {
 	require.NoError(t, cmd.Process.Kill())
 	require.Error(t, cmd.Wait())
 	h := open(t, dir, nil)
-	again, err := h.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "web", Command: server(effects)})
-	require.NoError(t, err)
+	again := start(t, h.Chat("a"), procmgr.StartRequest{ID: "web", Command: server(effects)})
 	require.True(t, again.Attached)
 	require.Equal(t, procmgr.Running, again.Process.State)
 	require.Len(t, lines(t, effects), 1)
@@ -125,15 +124,13 @@ func TestHeldKilledAtRandom(t *testing.T) {
 		require.Error(t, cmd.Wait())
 		for id := range strings.FieldsSeq(asked.String()) {
 			// Asked again, it is attached, or it runs now.
-			out, err := h.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: id, Command: work(dir, id), Stdin: procmgr.StdinPipe})
-			require.NoError(t, err)
-			_, err = h.Chat("a").Input(t.Context(), id, procmgr.InputRequest{Data: []byte("go\n"), IdempotencyKey: "k"})
+			out := start(t, h.Chat("a"), procmgr.StartRequest{ID: id, Command: work(dir, id), Stdin: procmgr.StdinPipe})
+			_, err := h.Chat("a").Input(t.Context(), id, procmgr.InputRequest{Data: []byte("go\n"), IdempotencyKey: "k"})
 			if !errors.Is(err, procmgr.ErrNotRunning) {
 				require.NoError(t, err)
 			}
 			for out.Process.State != procmgr.Exited {
-				out, err = h.Chat("a").Output(t.Context(), id, procmgr.OutputRequest{Wait: long, State: out.Process.State})
-				require.NoError(t, err)
+				out = output(t, h.Chat("a"), id, procmgr.OutputRequest{Wait: long, State: out.Process.State})
 			}
 			require.Equal(t, 7, *out.Process.ExitCode)
 			text, err := os.ReadFile(dir + ".input-" + id)
@@ -159,8 +156,7 @@ func TestSameInstant(t *testing.T) {
 	wg.Wait()
 	h := open(t, dir, nil)
 	require.Len(t, lines(t, effects), 1)
-	out, err := h.Output(t.Context(), "one", procmgr.OutputRequest{})
-	require.NoError(t, err)
+	out := output(t, h, "one", procmgr.OutputRequest{})
 	require.Equal(t, fmt.Sprintln(keeperPID(t, h)), out.Text)
 }
 
@@ -170,42 +166,34 @@ func TestReplace(t *testing.T) {
 	old := open(t, dir, &prockeep.Options{Local: proclocal.Options{Retain: time.Second}})
 	first := keeperPID(t, old)
 	begin(t, old.Chat("a"), "web", "echo ready; exec sleep 1000")
-	input, err := old.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "in", Command: "read line; echo got $line; exit 3", Stdin: procmgr.StdinPipe})
-	require.NoError(t, err)
+	input := start(t, old.Chat("a"), procmgr.StartRequest{ID: "in", Command: "read line; echo got $line; exit 3", Stdin: procmgr.StdinPipe})
 	require.Equal(t, first, parentOf(t, input.Process.PID))
 
 	h := open(t, dir, &prockeep.Options{Replace: true, Local: proclocal.Options{Retain: time.Second}})
 	second := keeperPID(t, h)
 	require.NotEqual(t, first, second)
 	require.Equal(t, second, keeperPID(t, old), "an earlier Host starts in the new keeper")
-	_, err = h.Chat("a").Input(t.Context(), "in", procmgr.InputRequest{Data: []byte("you\n")})
+	_, err := h.Chat("a").Input(t.Context(), "in", procmgr.InputRequest{Data: []byte("you\n")})
 	require.NoError(t, err)
-	out, err := h.Chat("a").Output(t.Context(), "in", procmgr.OutputRequest{Wait: long, State: procmgr.Running})
-	require.NoError(t, err)
+	out := output(t, h.Chat("a"), "in", procmgr.OutputRequest{Wait: long, State: procmgr.Running})
 	require.Equal(t, "got you\n", out.Text)
 	require.Equal(t, 3, *out.Process.ExitCode)
-	again, err := h.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "in", Command: "read line; echo got $line; exit 3", Stdin: procmgr.StdinPipe})
-	require.NoError(t, err)
+	again := start(t, h.Chat("a"), procmgr.StartRequest{ID: "in", Command: "read line; echo got $line; exit 3", Stdin: procmgr.StdinPipe})
 	require.True(t, again.Attached)
 
-	page, err := h.Events(t.Context(), procmgr.EventsRequest{})
-	require.NoError(t, err)
+	page := events(t, h, procmgr.EventsRequest{})
 	require.NoError(t, h.Chat("a").Signal(t.Context(), "web", procmgr.Kill))
 	require.Eventually(t, func() bool { return !alive(first) }, long, 10*time.Millisecond)
 	// Its results are gone with it, and what its IDs have come to is still known.
-	out, err = h.Chat("a").Output(t.Context(), "in", procmgr.OutputRequest{})
-	require.NoError(t, err)
+	out = output(t, h.Chat("a"), "in", procmgr.OutputRequest{})
 	require.Equal(t, procmgr.Exited, out.Process.State)
 	require.Equal(t, 3, *out.Process.ExitCode)
-	again, err = h.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "in", Command: "read line; echo got $line; exit 3", Stdin: procmgr.StdinPipe})
-	require.NoError(t, err)
+	again = start(t, h.Chat("a"), procmgr.StartRequest{ID: "in", Command: "read line; echo got $line; exit 3", Stdin: procmgr.StdinPipe})
 	require.True(t, again.Attached)
 	require.ErrorIs(t, h.Chat("a").Signal(t.Context(), "in", procmgr.Kill), procmgr.ErrNotRunning)
-	late, err := h.Events(t.Context(), procmgr.EventsRequest{After: page.Next})
-	require.NoError(t, err)
+	late := events(t, h, procmgr.EventsRequest{After: page.Next})
 	require.True(t, late.Gap, "the last event of the keeper went with it")
-	late, err = h.Events(t.Context(), procmgr.EventsRequest{After: late.Next})
-	require.NoError(t, err)
+	late = events(t, h, procmgr.EventsRequest{After: late.Next})
 	require.False(t, late.Gap)
 }
 
@@ -229,8 +217,7 @@ func TestHeldReplaces(t *testing.T) {
 	for i := range 10 {
 		begin(t, h.Chat("a"), fmt.Sprint("server-", i), "echo ready; exec sleep 1000")
 	}
-	cursor, err := h.Events(t.Context(), procmgr.EventsRequest{Limit: -1})
-	require.NoError(t, err)
+	cursor := events(t, h, procmgr.EventsRequest{Limit: -1})
 	ended := make(chan error, 1)
 	go func() {
 		out, err := h.Chat("a").Start(context.Background(), procmgr.StartRequest{ID: "wait", Command: "sleep 25; echo done; exit 5", Wait: long})
@@ -252,13 +239,12 @@ func TestHeldReplaces(t *testing.T) {
 	require.Equal(t, 30, page.Live)
 	seen := make(map[string]int)
 	for after := cursor.Next; ; {
-		events, err := h.Chat("a").Events(t.Context(), procmgr.EventsRequest{After: after})
-		require.NoError(t, err)
-		require.False(t, events.Gap)
-		if after = events.Next; len(events.Events) == 0 {
+		more := events(t, h.Chat("a"), procmgr.EventsRequest{After: after})
+		require.False(t, more.Gap)
+		if after = more.Next; len(more.Events) == 0 {
 			break
 		}
-		for _, e := range events.Events {
+		for _, e := range more.Events {
 			seen[string(e.Kind)+" "+e.Process.ID]++
 		}
 	}
@@ -303,8 +289,7 @@ func TestIdentity(t *testing.T) {
 	_, err = second.Start(t.Context(), procmgr.StartRequest{Command: "true"})
 	require.ErrorIs(t, err, procmgr.ErrConflict)
 	require.ErrorContains(t, err, "Shell")
-	out, err := second.Start(t.Context(), procmgr.StartRequest{ID: "1", Command: "echo ready; exec sleep 1000"})
-	require.NoError(t, err)
+	out := start(t, second, procmgr.StartRequest{ID: "1", Command: "echo ready; exec sleep 1000"})
 	require.True(t, out.Attached)
 	begin(t, third, "3", "echo ready; exec sleep 1000")
 	_, err = third.Start(t.Context(), procmgr.StartRequest{Command: "true"})
@@ -335,8 +320,7 @@ func TestHooks(t *testing.T) {
 		if i == 2 {
 			open(t, dir, &prockeep.Options{Replace: true})
 		}
-		_, err := m.Start(t.Context(), procmgr.StartRequest{ID: fmt.Sprint("p", i), Command: "exit 1", Wait: long})
-		require.NoError(t, err)
+		start(t, m, procmgr.StartRequest{ID: fmt.Sprint("p", i), Command: "exit 1", Wait: long})
 	}
 	_, err := h.Start(t.Context(), procmgr.StartRequest{Command: " "})
 	require.ErrorIs(t, err, procmgr.ErrInvalid)
@@ -391,24 +375,21 @@ func TestPerChat(t *testing.T) {
 	command := "echo $CHAT ${PLAIN-none} ${A_TOKEN:+set} " + mine + " " + others + "; pwd"
 	require.Equal(t, "a none set [withheld: A_TOKEN] [withheld: HOST_TOKEN]\n"+a+"\n", run(t, h.Chat("a"), command).Text)
 	require.Equal(t, "b plain "+mine+" [withheld: HOST_TOKEN]\n"+own+"\n", run(t, h.Chat("b"), command).Text)
-	out, err := h.Chat("a").Start(t.Context(), procmgr.StartRequest{Command: "stty size; echo $TERM", WorkDir: "..", Stdin: procmgr.StdinTerminal, Wait: long})
-	require.NoError(t, err)
+	out := start(t, h.Chat("a"), procmgr.StartRequest{Command: "stty size; echo $TERM", WorkDir: "..", Stdin: procmgr.StdinTerminal, Wait: long})
 	require.Equal(t, filepath.Dir(a), out.Process.WorkDir)
 	require.Equal(t, "40 120\nscreen-256color\n", out.Text)
 
 	web := procmgr.StartRequest{ID: "web", Command: "exec sleep 1000"}
 	for _, chat := range []string{"a", "b"} {
-		_, err = h.Chat(chat).Start(t.Context(), web)
-		require.NoError(t, err)
+		start(t, h.Chat(chat), web)
 	}
-	_, err = h.Chat("a").Start(t.Context(), procmgr.StartRequest{Command: "true"})
+	_, err := h.Chat("a").Start(t.Context(), procmgr.StartRequest{Command: "true"})
 	require.ErrorIs(t, err, procmgr.ErrLimit)
 	require.ErrorContains(t, err, "1 process runs in this chat, and its limit is 1; end one of this chat's first (it is web)")
 	run(t, h.Chat("b"), "true")
 
 	failure = errors.New("this account is suspended")
-	out, err = h.Chat("a").Start(t.Context(), web)
-	require.NoError(t, err)
+	out = start(t, h.Chat("a"), web)
 	require.True(t, out.Attached)
 	_, err = h.Chat("b").Start(t.Context(), procmgr.StartRequest{ID: "new", Command: "true"})
 	require.Equal(t, "this account is suspended", procmgr.Reason(err))
@@ -433,13 +414,11 @@ func TestOpenerFunctionsFail(t *testing.T) {
 	require.ErrorIs(t, err, procmgr.ErrInvalid)
 	require.NoFileExists(t, effects)
 	fail = func() {}
-	out, err := h.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "echo run >> " + effects, Wait: long})
-	require.NoError(t, err)
+	out := start(t, h, procmgr.StartRequest{ID: "x", Command: "echo run >> " + effects, Wait: long})
 	require.False(t, out.Attached)
 	require.Len(t, lines(t, effects), 1)
 	update = func() error { panic("no lease") }
-	_, err = h.Start(t.Context(), procmgr.StartRequest{Command: "true"})
-	require.NoError(t, err)
+	start(t, h, procmgr.StartRequest{Command: "true"})
 	require.NoError(t, h.Close())
 	for _, reason := range []string{"oops", "no vault", "no lease"} {
 		require.Contains(t, log.String(), reason)
@@ -500,8 +479,7 @@ func TestFind(t *testing.T) {
 	require.NoError(t, err)
 	_, err = h.Start(t.Context(), procmgr.StartRequest{Command: "true"})
 	require.ErrorIs(t, err, procmgr.ErrInvalid)
-	out, err := h.Output(t.Context(), "web", procmgr.OutputRequest{})
-	require.NoError(t, err)
+	out := output(t, h, "web", procmgr.OutputRequest{})
 	require.Equal(t, procmgr.Running, out.Process.State)
 	require.NoError(t, h.Stop(t.Context()))
 	require.False(t, alive(out.Process.PID))
@@ -511,13 +489,11 @@ func TestFind(t *testing.T) {
 func TestIdle(t *testing.T) {
 	dir := newDir(t)
 	h := open(t, dir, &prockeep.Options{Idle: 10 * time.Millisecond})
-	out, err := h.Start(t.Context(), procmgr.StartRequest{ID: "one", Command: "exit 4", Wait: long})
-	require.NoError(t, err)
+	out := start(t, h, procmgr.StartRequest{ID: "one", Command: "exit 4", Wait: long})
 	require.Equal(t, 4, *out.Process.ExitCode)
 	first := keeperPID(t, h)
 	require.Eventually(t, func() bool { return !alive(first) }, long, 10*time.Millisecond)
-	out, err = h.Start(t.Context(), procmgr.StartRequest{ID: "one", Command: "exit 4", Wait: long})
-	require.NoError(t, err)
+	out = start(t, h, procmgr.StartRequest{ID: "one", Command: "exit 4", Wait: long})
 	require.True(t, out.Attached)
 	require.Equal(t, 4, *out.Process.ExitCode)
 	require.NotEqual(t, first, keeperPID(t, h))
@@ -529,8 +505,7 @@ func TestHeldStartsWhileKeepersEnd(t *testing.T) {
 	dir := newDir(t)
 	h := open(t, dir, &prockeep.Options{Idle: time.Millisecond})
 	for i := range testenv.Rounds(30, 200) {
-		out, err := h.Start(t.Context(), procmgr.StartRequest{Command: fmt.Sprint("echo ", i), Wait: long})
-		require.NoError(t, err)
+		out := start(t, h, procmgr.StartRequest{Command: fmt.Sprint("echo ", i), Wait: long})
 		require.Equal(t, fmt.Sprintln(i), out.Text)
 		time.Sleep(950*time.Millisecond + rand.N(100*time.Millisecond))
 	}
@@ -602,8 +577,7 @@ func TestHeldKeeperRemembersFewer(t *testing.T) {
 	testenv.Held(t)
 	h := open(t, newDir(t), &prockeep.Options{Local: proclocal.Options{Retain: time.Millisecond}})
 	m, req := h.Chat("a"), procmgr.StartRequest{ID: "x", Command: "exit 4", Wait: long}
-	_, err := m.Start(t.Context(), req)
-	require.NoError(t, err)
+	start(t, m, req)
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
@@ -613,12 +587,11 @@ func TestHeldKeeperRemembersFewer(t *testing.T) {
 		})
 	}
 	all.Wait()
-	out, err := m.Start(t.Context(), req)
-	require.NoError(t, err)
+	out := start(t, m, req)
 	require.True(t, out.Attached)
 	require.Equal(t, 4, *out.Process.ExitCode)
 	req.Command = "exit 5"
-	_, err = m.Start(t.Context(), req)
+	_, err := m.Start(t.Context(), req)
 	require.ErrorIs(t, err, procmgr.ErrConflict)
 }
 
@@ -628,8 +601,7 @@ func TestMaxLifetime(t *testing.T) {
 	for id, tc := range map[string][2]time.Duration{"keeper": {500 * time.Millisecond, 0}, "request": {time.Hour, 500 * time.Millisecond}} {
 		h, err := prockeep.Open(t.Context(), dir, &prockeep.Options{Local: proclocal.Options{MaxLifetime: tc[0]}, Replace: true, Idle: lifetime})
 		require.NoError(t, err)
-		_, err = h.Start(t.Context(), procmgr.StartRequest{ID: id, Command: "exec sleep 1000", MaxLifetime: tc[1]})
-		require.NoError(t, err)
+		start(t, h, procmgr.StartRequest{ID: id, Command: "exec sleep 1000", MaxLifetime: tc[1]})
 		require.NoError(t, h.Close())
 		out, err := open(t, dir, nil).Output(t.Context(), id, procmgr.OutputRequest{Wait: long})
 		require.NoError(t, err)

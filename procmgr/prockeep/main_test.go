@@ -128,11 +128,34 @@ func open(t testing.TB, dir string, opts *prockeep.Options) *prockeep.Host {
 	return h
 }
 
+// start starts a command.
+func start(t testing.TB, m procmgr.Manager, req procmgr.StartRequest) procmgr.Output {
+	t.Helper()
+	out, err := m.Start(t.Context(), req)
+	require.NoError(t, err)
+	return out
+}
+
+// output reads the output of a process.
+func output(t testing.TB, m procmgr.Manager, id string, req procmgr.OutputRequest) procmgr.Output {
+	t.Helper()
+	out, err := m.Output(t.Context(), id, req)
+	require.NoError(t, err)
+	return out
+}
+
+// events reads a page of events.
+func events(t testing.TB, m procmgr.Manager, req procmgr.EventsRequest) procmgr.EventPage {
+	t.Helper()
+	page, err := m.Events(t.Context(), req)
+	require.NoError(t, err)
+	return page
+}
+
 // run runs a command to its end.
 func run(t testing.TB, m procmgr.Manager, command string) procmgr.Output {
 	t.Helper()
-	out, err := m.Start(t.Context(), procmgr.StartRequest{Command: command, Wait: long})
-	require.NoError(t, err)
+	out := start(t, m, procmgr.StartRequest{Command: command, Wait: long})
 	require.Equal(t, procmgr.Exited, out.Process.State, "%+v", out)
 	return out
 }
@@ -140,10 +163,8 @@ func run(t testing.TB, m procmgr.Manager, command string) procmgr.Output {
 // begin starts a command that prints a line when it is ready.
 func begin(t testing.TB, m procmgr.Manager, id, command string) procmgr.Output {
 	t.Helper()
-	_, err := m.Start(t.Context(), procmgr.StartRequest{ID: id, Command: command, Background: true})
-	require.NoError(t, err)
-	out, err := m.Output(t.Context(), id, procmgr.OutputRequest{Until: ".", Wait: long})
-	require.NoError(t, err)
+	start(t, m, procmgr.StartRequest{ID: id, Command: command, Background: true})
+	out := output(t, m, id, procmgr.OutputRequest{Until: ".", Wait: long})
 	require.True(t, out.Matched, "%+v", out)
 	return out
 }
