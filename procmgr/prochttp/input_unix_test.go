@@ -5,8 +5,6 @@ package prochttp_test
 import (
 	"context"
 	"net/http"
-	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
 
@@ -69,40 +67,32 @@ func TestSecretInSlices(t *testing.T) {
 	require.Greater(t, p.count("/input"), 2)
 }
 
-// If no answer comes, the input may have been written.
+// If no answer comes, the input may have been written: also if the caller gives up while
+// the answer is on its way.
 func TestInputIsUnknown(t *testing.T) {
-	p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), nil)))
-	c := newClient(t, p.url, &prochttp.ClientOptions{Token: token, Retry: 100 * time.Millisecond})
-	out := start(t, c, procmgr.StartRequest{Command: "exec cat", Stdin: procmgr.StdinPipe})
-	p.set(func(p *proxy) { p.plan = every("/input", lostAnswer) })
-	req := procmgr.InputRequest{IdempotencyKey: "k", Data: []byte("one\n")}
-	_, err := c.Input(t.Context(), out.Process.ID, req)
-	require.ErrorIs(t, err, procmgr.ErrUnknown)
-	p.set(func(p *proxy) { p.plan = nil })
-	req.Until, req.Wait = "one", long
-	got, err := c.Input(t.Context(), out.Process.ID, req)
-	require.NoError(t, err, "Until is no part of what a key stands for")
-	require.Equal(t, "one\n", got.Text)
-}
-
-// A caller that gives up while the answer is on its way is not told that nothing was
-// written.
-func TestInputIsUnknownAtADeadline(t *testing.T) {
-	handler := newHandler(t, newLocal(t, nil), nil)
-	c := newClient(t, serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !strings.HasSuffix(r.URL.Path, "/input") {
-			handler.ServeHTTP(w, r)
-			return
-		}
-		handler.ServeHTTP(httptest.NewRecorder(), r)
-		<-r.Context().Done()
-	})), nil)
-	out := start(t, c, procmgr.StartRequest{Command: "exec cat", Stdin: procmgr.StdinPipe})
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	_, err := c.Input(ctx, out.Process.ID, procmgr.InputRequest{Data: []byte("one\n")})
-	require.ErrorIs(t, err, procmgr.ErrUnknown)
-	got, err := c.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Until: "one", Wait: long})
-	require.NoError(t, err)
-	require.True(t, got.Matched)
+	for name, wait := range map[string]time.Duration{"the retries end": long, "the caller gives up": 300 * time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), nil)))
+			c := newClient(t, p.url, &prochttp.ClientOptions{Token: token, Retry: 100 * time.Millisecond})
+			id := start(t, c, procmgr.StartRequest{Command: "exec cat", Stdin: procmgr.StdinPipe}).Process.ID
+			ctx, cancel := context.WithTimeout(t.Context(), wait)
+			defer cancel()
+			p.set(func(p *proxy) {
+				p.plan = every("/input", lostAnswer)
+				p.after = func(*http.Request) {
+					if wait < long {
+						<-ctx.Done()
+					}
+				}
+			})
+			req := procmgr.InputRequest{IdempotencyKey: "k", Data: []byte("one\n")}
+			_, err := c.Input(ctx, id, req)
+			require.ErrorIs(t, err, procmgr.ErrUnknown)
+			p.set(func(p *proxy) { p.plan, p.after = nil, nil })
+			req.Until, req.Wait = "one", long
+			got, err := c.Input(t.Context(), id, req)
+			require.NoError(t, err, "Until is no part of what a key stands for")
+			require.Equal(t, "one\n", got.Text)
+		})
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"math"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -300,22 +301,16 @@ func TestRouteEventsWait(t *testing.T) {
 	require.Equal(t, []string{"deaf"}, missing(t, err))
 	require.Empty(t, latest.Events)
 
-	type answer struct {
-		page procmgr.EventPage
-		err  error
-	}
-	got := make(chan answer, 1)
-	go func() { // waited for below
-		page, err := r.Events(t.Context(), procmgr.EventsRequest{After: latest.Next, Wait: 2 * long})
-		got <- answer{page, err}
-	}()
+	var waits sync.WaitGroup
+	var now procmgr.EventPage
+	waits.Go(func() { now, err = r.Events(t.Context(), procmgr.EventsRequest{After: latest.Next, Wait: 2 * long}) })
 	id := run(t, r.Chat("b"), "sleep 0.3").Process.ID
 	began := time.Now()
-	a := <-got
+	waits.Wait()
 	require.Less(t, time.Since(began), long)
-	require.Equal(t, []string{"deaf"}, missing(t, a.err))
-	require.NotEmpty(t, a.page.Events)
-	require.Equal(t, id, a.page.Events[0].Process.ID)
+	require.Equal(t, []string{"deaf"}, missing(t, err))
+	require.NotEmpty(t, now.Events)
+	require.Equal(t, id, now.Events[0].Process.ID)
 
 	delete(ms, "deaf")
 	for _, after := range []string{"garbled", "bnVsbA", "?"} {
@@ -326,7 +321,7 @@ func TestRouteEventsWait(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, page.Gap)
 	}
-	now, err := r.Events(t.Context(), procmgr.EventsRequest{Limit: -1})
+	now, err = r.Events(t.Context(), procmgr.EventsRequest{Limit: -1})
 	require.NoError(t, err)
 	delete(ms, "a")
 	now, err = r.Events(t.Context(), procmgr.EventsRequest{After: now.Next, Wait: 2 * long})
