@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/metrics"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -83,10 +84,8 @@ func wakeMany(t testing.TB, host func(testing.TB, procmgr.Host) procmgr.Host) (e
 		}
 	}
 	out := output(t, local, id, procmgr.OutputRequest{From: int64(len("ready\n"))})
-	var printed int64
-	for _, c := range out.Text[:len(out.Text)-1] {
-		printed = printed*10 + int64(c-'0')
-	}
+	printed, err := strconv.ParseInt(strings.TrimSpace(out.Text), 10, 64)
+	require.NoError(t, err)
 	return each, latest.Sub(time.Unix(0, printed))
 }
 
