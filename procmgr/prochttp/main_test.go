@@ -101,13 +101,7 @@ func newClient(t testing.TB, url string, opts *prochttp.ClientOptions) *prochttp
 	return c
 }
 
-// overTCP returns a client of a Local over loopback.
-func overTCP(t testing.TB, opts *prochttp.HandlerOptions) *prochttp.Client {
-	t.Helper()
-	return newClient(t, serve(t, newHandler(t, newLocal(t, nil), opts)), nil)
-}
-
-// overTLS is overTCP with TLS and HTTP/2.
+// overTLS returns a client of a host over TLS and HTTP/2.
 func overTLS(t testing.TB, h procmgr.Host) *prochttp.Client {
 	t.Helper()
 	server := httptest.NewUnstartedServer(newHandler(t, h, nil))

@@ -12,7 +12,9 @@ import (
 
 // A client is a Host like the one behind it.
 func TestHostOverTCP(t *testing.T) {
-	proctest.TestHost(t, func(t *testing.T) procmgr.Host { return overTCP(t, nil) })
+	proctest.TestHost(t, func(t *testing.T) procmgr.Host {
+		return newClient(t, serve(t, newHandler(t, newLocal(t, nil), nil)), nil)
+	})
 }
 
 // A client of a handler of a client, over TLS and a unix socket, and behind them a host
