@@ -199,15 +199,6 @@ func (r *route) Start(_ context.Context, req procmgr.StartRequest) (procmgr.Outp
 	return procmgr.Output{}, callerr.Wrap("start", req.ID, xerrors.Errorf("only a chat has a machine, so start it in a chat: %w", procmgr.ErrInvalid))
 }
 
-// Signal implements [procmgr.Manager]. The stop of an unused ID spends nothing, since
-// the Host starts nothing.
-func (r *route) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
-	if err := cmp.Or(check.Signal(sig), check.ID(id)); err != nil {
-		return callerr.Wrap("signal", id, err)
-	}
-	return r.calls.Signal(ctx, id, sig)
-}
-
 // List implements [procmgr.Manager]. It has the processes of every machine that
 // answers.
 func (r *route) List(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
@@ -240,10 +231,7 @@ func (r *route) list(ctx context.Context, req procmgr.ListRequest) (procmgr.List
 		return procmgr.ListPage{}, err
 	}
 	slices.SortStableFunc(all, func(a, b procmgr.Process) int { return a.StartedAt.Compare(b.StartedAt) })
-	page, err := procmgr.PageOf(all, req)
-	if err != nil {
-		return procmgr.ListPage{}, err
-	}
+	page, _ := procmgr.PageOf(all, req) // it is valid, see above
 	page.Total, page.Live = total, live
 	return page, partial(missing)
 }
@@ -362,6 +350,8 @@ func (c calls) Input(ctx context.Context, id string, req procmgr.InputRequest) (
 	return call(ctx, c, "input", id, func(m procmgr.Manager) (procmgr.InputOutput, error) { return m.Input(ctx, id, req) })
 }
 
+// Signal implements [procmgr.Manager]. From the Host, the stop of an unused ID reaches no
+// machine and spends nothing, since the Host starts nothing.
 func (c calls) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
 	_, err := call(ctx, c, "signal", id, func(m procmgr.Manager) (struct{}, error) { return struct{}{}, m.Signal(ctx, id, sig) })
 	return err
