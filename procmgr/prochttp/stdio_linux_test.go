@@ -264,42 +264,32 @@ func TestCommandEnds(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			isEnded(t, tt.script, tt.want, tt.after)
+			file := filepath.Join(t.TempDir(), "said") // the $0 of the script
+			conn, err := prochttp.Command("sh", "-c", tt.script, file)(t.Context())
+			require.NoError(t, err)
+			_, err = io.ReadFull(conn, make([]byte, len("ready\n")))
+			require.NoError(t, err)
+			began := time.Now()
+			require.NoError(t, conn.Close())
+			require.GreaterOrEqual(t, time.Since(began), tt.after)
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			require.Equal(t, tt.want, string(text))
+			// What is left of the group got its SIGKILL, and needs a processor to die of it.
+			require.Eventually(t, func() bool { return len(liveInGroup(prochttp.CommandPID(conn))) == 0 }, 10*time.Second, time.Millisecond)
+			require.NoError(t, conn.Close(), "once more")
 		})
 	}
 }
 
-// isEnded runs a script as the command of a connection and closes that. $0 is a
-// file, and want is what the script writes to it.
-func isEnded(t *testing.T, script, want string, after time.Duration) {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "said")
-	conn, err := prochttp.Command("sh", "-c", script, file)(t.Context())
-	require.NoError(t, err)
-	_, err = io.ReadFull(conn, make([]byte, len("ready\n")))
-	require.NoError(t, err)
-	began := time.Now()
-	require.NoError(t, conn.Close())
-	require.GreaterOrEqual(t, time.Since(began), after)
-	text, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Equal(t, want, string(text))
-	// What is left of the group got its SIGKILL, and needs a processor to die of it.
-	require.Eventually(t, func() bool { return len(liveInGroup(prochttp.CommandPID(conn))) == 0 }, 10*time.Second, time.Millisecond)
-	require.NoError(t, conn.Close(), "once more")
-}
-
-// silences are the bytes of clients that never begin to speak HTTP/2.
-var silences = map[string]string{
-	"no byte":               "",
-	"one byte":              "P",
-	"a part of the preface": "PRI * HTTP/2.0\r\n\r\nSM",
-	"HTTP/1.1":              "GET / HT",
-}
-
 // A far side gives up a client that does not begin to speak HTTP/2.
 func TestSilentClient(t *testing.T) {
-	for name, said := range silences {
+	for name, said := range map[string]string{
+		"no byte":               "",
+		"one byte":              "P",
+		"a part of the preface": "PRI * HTTP/2.0\r\n\r\nSM",
+		"HTTP/1.1":              "GET / HT",
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			in, client := io.Pipe()
