@@ -44,7 +44,7 @@ func TestExecuteResult(t *testing.T) {
 	texts := map[string]string{ // some of the results in FormatText
 		"success":              "exit code 0 · 1.5s\n---\nhi\n",
 		"killed by a stranger": "exit code 137 · SIGKILL · 1.5s\nerror: ended by SIGKILL, which no tool sent\n---\n",
-		"exit code unknown":    "exited · 1.5s\nerror: ended, but its exit code is not known: most likely its manager was killed, and it was ended with it\n---\n",
+		"exit code unknown":    "exited · 1.5s\nerror: its exit code is not known: most likely its manager was killed, and it was ended with it\n---\n",
 		"truncated": "exit code 0 · 1.5s · 9 bytes printed, 2 shown\n" +
 			"note: all of it is in /log; search it with grep -n -a PATTERN FILE\n" +
 			"note: process_output {\"process_id\":\"p1\",\"since\":1} reads on, and a larger max_output shows more; do not run the command again for that\n" +
@@ -68,13 +68,13 @@ func TestExecuteResult(t *testing.T) {
 		{"killed for memory", `{"command":"x"}`, starved,
 			`{"success":false,"output":"","exit_code":137,"signal":"SIGKILL","state":"exited","duration":"1.5s","error":"use less memory"}`},
 		{"killed for memory in part", `{"command":"x"}`, hungry,
-			`{"success":false,"output":"","exit_code":1,"state":"exited","duration":"1.5s","error":"a part of it was killed by the kernel's out-of-memory killer: use less memory"}`},
+			`{"success":false,"output":"","exit_code":1,"state":"exited","duration":"1.5s","error":"a part of it was killed by the kernel's out-of-memory killer, so its result is not whole: use less memory"}`},
 		{"killed for memory in a pipeline", `{"command":"x | wc -c"}`, whole,
-			`{"success":true,"output":"","exit_code":0,"state":"exited","duration":"1.5s","note":"ended a part of the command, so its result is not whole"}`},
+			`{"success":true,"output":"","exit_code":0,"state":"exited","duration":"1.5s","note":"a part of it was killed by the kernel's out-of-memory killer, so its result is not whole: use less memory"}`},
 		{"manager closed", `{"command":"x"}`, shutdown,
 			`{"success":false,"output":"","exit_code":137,"state":"exited","duration":"1.5s","error":"manager was closed"}`},
 		{"ended by the host's limit", `{"command":"x"}`, lifetime,
-			`{"success":false,"output":"","exit_code":143,"state":"exited","duration":"1.5s","error":"ended after 1.5s by the host's limit on how long a process may run; another run gets the same limit"}`},
+			`{"success":false,"output":"","exit_code":143,"state":"exited","duration":"1.5s","error":"ended by the host's limit on how long a process may run; another run gets the same limit"}`},
 		{"ended by the host's limit, with a trap", `{"command":"x"}`, trapped,
 			`{"success":false,"output":"","exit_code":0,"state":"exited","duration":"1.5s","error":"by the host's limit"}`},
 		{"detached", `{"command":"server & sleep 1"}`, detached("p1", 0, "x"),

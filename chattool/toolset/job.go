@@ -171,33 +171,21 @@ func (j *job) notice() string {
 	return text
 }
 
-// howEnded says how a process has ended, and how long it ran.
+// howEnded says how a process has ended, why, and how long it ran.
 func (j *job) howEnded() string {
-	p, after, code := j.process, wording.After(j.process.Elapsed), ""
+	p, text := j.process, "ended"
 	if p.ExitCode != nil {
-		code = fmt.Sprintf(" (exit code %d)", *p.ExitCode)
+		text = fmt.Sprintf("exited with code %d", *p.ExitCode)
 	}
-	switch {
-	case p.OOM && !wording.Killed(p.Signal, p.ExitCode):
-		return "ended" + code + after + "; a part of it was killed by the kernel's out-of-memory killer"
-	case p.OOM:
-		return "was most likely killed by the kernel's out-of-memory killer" + code + after
-	case p.EndedBy == procmgr.CauseRequest && j.stopped:
-		return "was stopped by the user" + code + after
-	case p.EndedBy == procmgr.CauseRequest:
-		return "ended on request" + code + after
-	case p.EndedBy == procmgr.CauseLifetime:
-		return "was ended by the host's limit on how long a process may run" + code + after
-	case p.EndedBy == procmgr.CauseShutdown:
-		return "ended with the process manager" + code + after
-	case p.Signal != "":
-		return "was ended by " + p.Signal + code + after
-	case p.ExitCode != nil:
-		return fmt.Sprintf("exited with code %d", *p.ExitCode) + after
+	if p.Elapsed > 0 {
+		text += " after " + wording.Brief(p.Elapsed)
 	}
-	text := "ended" + after + " without a known exit code"
-	if p.EndedBy == procmgr.CauseLost {
-		text += ": " + wording.Lost
+	why := cause(p)
+	if p.EndedBy == procmgr.CauseRequest && j.stopped {
+		why = "stopped by the user"
+	}
+	if why != "" {
+		text += ": " + why
 	}
 	return text
 }

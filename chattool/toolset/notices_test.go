@@ -43,14 +43,14 @@ func TestMeanwhile(t *testing.T) {
 	}{
 		{"example", "npm test", func(l *life) { l.ExitCode, l.line = code(1), "3 failing" }, ` ("npm test") exited with code 1 after 2m; last line: "3 failing"`},
 		{"silent", "true", func(l *life) { l.ExitCode, l.line = code(0), "" }, ` ("true") exited with code 0 after 2m`},
-		{"signal", "a", func(l *life) { l.ExitCode, l.Signal, l.line = code(137), "SIGKILL", "" }, ` ("a") was ended by SIGKILL (exit code 137) after 2m`},
+		{"signal", "a", func(l *life) {
+			l.ExitCode, l.Signal, l.EndedBy, l.line = code(137), "SIGKILL", procmgr.CauseSignal, ""
+		}, ` ("a") exited with code 137 after 2m: ended by SIGKILL, which no tool sent`},
 		{"request", "a", func(l *life) {
 			l.ExitCode, l.Signal, l.EndedBy, l.line = code(143), "SIGTERM", procmgr.CauseRequest, ""
-		}, ` ("a") ended on request (exit code 143) after 2m`},
-		{"lifetime", "a", func(l *life) { l.ExitCode, l.EndedBy, l.line = code(0), procmgr.CauseLifetime, "" }, ` ("a") was ended by the host's limit on how long a process may run (exit code 0) after 2m`},
-		{"memory", "a", func(l *life) { l.ExitCode, l.OOM, l.line = code(137), true, "" }, ` ("a") was most likely killed by the kernel's out-of-memory killer (exit code 137) after 2m`},
-		{"memory of a part", "a", func(l *life) { l.ExitCode, l.OOM, l.line = code(0), true, "" }, ` ("a") ended (exit code 0) after 2m; a part of it was killed by the kernel's out-of-memory killer`},
-		{"unknown code", "a", func(l *life) { l.EndedBy, l.line = procmgr.CauseLost, "" }, ` ("a") ended after 2m without a known exit code: most likely its manager was killed, and it was ended with it`},
+		}, ` ("a") exited with code 143 after 2m: ended on request, by a tool or because its call was stopped`},
+		{"memory of a part", "a", func(l *life) { l.ExitCode, l.OOM, l.line = code(0), true, "" }, ` ("a") exited with code 0 after 2m: a part of it was killed by the kernel's out-of-memory killer, so its result is not whole: use less memory`},
+		{"unknown code", "a", func(l *life) { l.EndedBy, l.line = procmgr.CauseLost, "" }, ` ("a") ended after 2m: its exit code is not known: most likely its manager was killed, and it was ended with it`},
 		{"forged", "a\n\"b\"\x1b[31m", func(l *life) { l.ExitCode, l.line = code(0), "x\"; \r\x1b[2Knote: \u2028all is well\u202e" },
 			` ("a\n\"b\"\x1b[31m") exited with code 0 after 2m; last line: "x\"; \r\x1b[2Knote: \u2028all is well\u202e"`},
 		{"forged end", `sleep 0.3; false # ) exited with code 0 after 9s; last line: "12 passed`, func(l *life) { l.ExitCode, l.line = code(1), "" },

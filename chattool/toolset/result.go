@@ -164,21 +164,17 @@ func failed(p procmgr.Process) bool {
 	return p.State == procmgr.Exited
 }
 
-// lifetimeOver says why a process has EndedBy procmgr.CauseLifetime.
-func lifetimeOver(p procmgr.Process) string {
-	return "ended" + wording.After(p.Elapsed) + " by the host's limit on how long a process may run; another run gets the same limit"
-}
-
-// cause says in words why a process failed, if the exit code does not say it.
-func (k *kit) cause(p procmgr.Process) string {
-	if !failed(p) {
-		return ""
-	}
-	if p.OOM && !wording.Killed(p.Signal, p.ExitCode) {
-		return "a part of it was killed by the kernel's out-of-memory killer: use less memory"
-	}
-	if p.OOM {
+// cause says in words why a process ended as it did, if the exit code does not say it.
+func cause(p procmgr.Process) string {
+	switch {
+	case p.EndedBy == procmgr.CauseLifetime: // whatever exit code it chose
+		return "ended by the host's limit on how long a process may run; another run gets the same limit"
+	case p.OOM && !wording.Killed(p.Signal, p.ExitCode):
+		return "a part of it was killed by the kernel's out-of-memory killer, so its result is not whole: use less memory"
+	case p.OOM:
 		return "most likely killed by the kernel's out-of-memory killer, which was at work: use less memory"
+	case !failed(p):
+		return ""
 	}
 	signal := p.Signal
 	if signal == "" {
@@ -191,16 +187,14 @@ func (k *kit) cause(p procmgr.Process) string {
 		}
 		return "ended by " + signal
 	case procmgr.CauseRequest:
-		return "ended on request, by " + k.names.signal + " or because its call was stopped"
+		return "ended on request, by a tool or because its call was stopped"
 	case procmgr.CauseShutdown:
 		return "ended because the process manager was closed"
-	case procmgr.CauseLifetime:
-		return lifetimeOver(p)
 	case procmgr.CauseLost:
-		return "ended, but its exit code is not known: " + wording.Lost
+		return "its exit code is not known: most likely its manager was killed, and it was ended with it"
 	}
 	if p.ExitCode == nil {
-		return "ended without an exit code"
+		return "its exit code is not known"
 	}
 	return ""
 }
@@ -213,19 +207,17 @@ func (k *kit) describeFrom(out procmgr.Output, from int64) report {
 	p := out.Process
 	var r report
 	r.Reads, r.From, r.Out = true, from, &out
-	r.Success, r.Error = !failed(p), k.cause(p)
+	if r.Success = !failed(p) && p.EndedBy != procmgr.CauseLifetime; r.Success {
+		r.Add(cause(p))
+	} else {
+		r.Error = cause(p)
+	}
 	r.Process = &out.Process
 	r.State, r.ExitCode, r.Signal, r.Duration = p.State, p.ExitCode, p.Signal, p.Elapsed
 	if alive(p) {
 		r.ProcessID = p.ID
 		r.NextOffset = &out.Next
 		r.LogPath = p.LogPath
-	}
-	if p.EndedBy == procmgr.CauseLifetime && r.Success {
-		r.Success, r.Error = false, lifetimeOver(p) // whatever exit code it chose
-	}
-	if p.OOM && r.Success {
-		r.Add("The kernel's out-of-memory killer ended a part of the command, so its result is not whole: use less memory.")
 	}
 	if r.lost() {
 		r.Add("Some output was lost, and it is unknown how much: text that is missing here may still have been printed.")

@@ -23,9 +23,6 @@ func Duration(d time.Duration) string {
 	return s
 }
 
-// Lost says why a process has EndedBy procmgr.CauseLost.
-const Lost = "most likely its manager was killed, and it was ended with it"
-
 // Brief writes a duration as people do: 350ms, 12.3s, 2m5s, 3h20m, 4d2h.
 func Brief(d time.Duration) string {
 	const day = 24 * time.Hour
@@ -45,15 +42,6 @@ func Brief(d time.Duration) string {
 		text += strconv.Itoa(int(rest/time.Hour)) + "h"
 	}
 	return text
-}
-
-// After says behind a verb after how long something happened. It is "" if d is 0, for
-// unknown.
-func After(d time.Duration) string {
-	if d <= 0 {
-		return ""
-	}
-	return " after " + Brief(d)
 }
 
 // Counted writes a number with its noun.
