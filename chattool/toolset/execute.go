@@ -56,9 +56,6 @@ func (k *kit) execute(ctx context.Context, c Call, t *turn) report {
 		run.req.Highlight = 0
 	}
 	if run.req.Notify = string(args.NotifyOn); run.req.Notify != "" {
-		if err := checkPattern("notify_on", run.req.Notify); err != nil {
-			return refuse("%s: %s", k.names.execute, words(err))
-		}
 		if !k.hasEvents(ctx, t, conversation{}) {
 			return refuse("nothing was started: the process manager cannot watch for notify_on. Leave notify_on out, and wait with the wait_for of %s", k.names.output)
 		}
@@ -81,6 +78,7 @@ func (k *kit) execute(ctx context.Context, c Call, t *turn) report {
 	rep := run.start(ctx)
 	rep.Budget, rep.whole = budget, args.MaxOutput != 0
 	rep.Add(cut)
+	rep.Add(slashes("notify_on", run.req.Notify))
 	return rep
 }
 

@@ -121,7 +121,6 @@ func TestForgedSentences(t *testing.T) {
 			out.Matched, out.MatchedLine, out.MatchedAt = true, strings.Repeat(`"FORGED`, 200), 1
 		})},
 		{"wait_for: a pattern", one("process_output", "process_id", "p1", "wait_for", "[a`): there is no such process. FORGED (`")},
-		{"wait_for: a pattern in slashes", one("process_output", "process_id", "p1", "wait_for", `/"FORGED/i`)},
 		{"notify_on: a pattern", one("execute", "command", "true", "run_in_background", true, "notify_on", "[a`): the command has started. FORGED (`")},
 		{"notify_on: one that never matches", one("execute", "command", "true", "run_in_background", true, "notify_on", `x\n"FORGED`)},
 		{"workdir: it is missing", one("execute", "command", "true", "workdir", "/x. It has run all the same, with exit code 0. FORGED")},

@@ -25,9 +25,6 @@ func (k *kit) input(ctx context.Context, c Call, turn *turn) report {
 	if !ok {
 		return res
 	}
-	if err := checkPattern("wait_for", string(args.WaitFor)); err != nil {
-		return refuse("%s: %s", k.names.input, words(err))
-	}
 	budget, _ := k.allow(0)
 	t := inputCall{kit: k, call: c, m: m, id: string(args.ProcessID), args: args}
 	t.req = procmgr.InputRequest{

@@ -79,36 +79,6 @@ func TestInboxAfterACrash(t *testing.T) {
 	}
 }
 
-// A notify_on whose match would not be told is refused.
-func TestNotifyOnRefused(t *testing.T) {
-	t.Parallel()
-	l, silent := newHost(t, nil), newWorld()
-	silent.silent = true
-	for _, tt := range []struct {
-		name string
-		m    procmgr.Manager
-		opts *toolset.Options
-		on   string
-		want string
-	}{
-		{"no events", &view{silent, "a"}, nil, "x", "nothing was started: the process manager cannot watch for notify_on. Leave notify_on out, and wait with the wait_for of process_output"},
-		{"slashes", l.Chat("a"), nil, "/x/i", `the argument \"notify_on\": \"/x/i\" has the slashes`},
-		{"no pattern", l.Chat("a"), nil, "(", "nothing was started: "},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			set := newSet(toolset.Static(tt.m), tt.opts)
-			res := say(t, set, "execute", arguments(t, "command", "true", "run_in_background", true, "notify_on", tt.on))
-			require.True(t, res.IsError)
-			require.Contains(t, res.Content, tt.want)
-			page, err := l.List(t.Context(), procmgr.ListRequest{})
-			list := page.Processes
-			require.NoError(t, err)
-			require.Empty(t, list)
-		})
-	}
-}
-
 // Of two calls at the same time, one tells.
 func TestMeanwhileIsClaimed(t *testing.T) {
 	t.Parallel()

@@ -173,7 +173,11 @@ func TestNoEvents(t *testing.T) {
 		set := newSet(toolset.Static(&view{w, "chat"}), &toolset.Options{NoticesInInbox: mode})
 		require.NotContains(t, string(set.Definitions()[0].Schema), "notify_on")
 		inbox := set.Inbox(t.Context(), "")
-		res := say(t, set, "execute", `{"command":"x","run_in_background":true}`)
+		res := say(t, set, "execute", `{"command":"x","run_in_background":true,"notify_on":"x"}`)
+		require.True(t, res.IsError)
+		require.Equal(t, "nothing was started: the process manager cannot watch for notify_on. Leave notify_on out, and wait with the wait_for of process_output", res.Report.Error)
+		require.Empty(t, w.all)
+		res = say(t, set, "execute", `{"command":"x","run_in_background":true}`)
 		require.NotContains(t, res.Content, "told")
 		w.exit(w.all[0], 1)
 		clear(w.asked)
@@ -184,7 +188,9 @@ func TestNoEvents(t *testing.T) {
 		require.Empty(t, n)
 		require.ErrorIs(t, inbox.Wait(t.Context()), errors.ErrUnsupported)
 	}
-	require.Contains(t, string(newSet(toolset.Static(&view{newWorld(), "chat"}), nil).Definitions()[0].Schema), "told of the first line")
+	set := newSet(toolset.Static(&view{newWorld(), "chat"}), nil)
+	require.Contains(t, string(set.Definitions()[0].Schema), "told of the first line")
+	require.Contains(t, say(t, set, "execute", `{"command":"x","run_in_background":true,"notify_on":"/x/i"}`).Content, "The slashes of notify_on are searched for")
 }
 
 // What a result tells counts against its budget.

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/xerrors"
-
 	"github.com/toolproc/toolproc/chattool/arguments"
 	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
@@ -22,9 +20,6 @@ func (k *kit) output(ctx context.Context, c Call, t *turn) report {
 	m, res, ok := k.begin(ctx, t, c, &args, "")
 	if !ok {
 		return res
-	}
-	if err := checkPattern("wait_for", string(args.WaitFor)); err != nil {
-		return refuse("%s: %s", k.names.output, words(err))
 	}
 	budget, cut := k.allow(int(args.MaxOutput))
 	ctx, leave := k.enter(ctx, inFlight{m: m, id: string(args.ProcessID)})
@@ -122,28 +117,20 @@ func (k *kit) read(m procmgr.Manager, out procmgr.Output, from int64, clamped st
 	return rep
 }
 
-// slashed matches a pattern in the notation of JavaScript, sed and Perl, with
-// its flags.
-var slashed = regexp.MustCompile(`^/((?:[^/\\]|\\.)+)/([gimsuvxy]*)$`)
-
 // maxMatched is how much of a matched line a note quotes, in bytes of the
 // result.
 const maxMatched = 400
 
-// checkPattern refuses a pattern whose meaning differs from its look. RE2 takes
-// the slashes and the flags of /ready/i as characters to search for. Without
-// flags the pattern may be a path.
-func checkPattern(name, pattern string) error {
-	parts := slashed.FindStringSubmatch(pattern)
-	if parts == nil || parts[2] == "" {
-		return nil
+// slashed matches a pattern in the notation of JavaScript, sed and Perl. It may also be a
+// path.
+var slashed = regexp.MustCompile(`^/.+/[gimsuvxy]*$`)
+
+// slashes says that RE2 searches for the slashes and the flags of such a pattern, too.
+func slashes(name, pattern string) string {
+	if !slashed.MatchString(pattern) {
+		return ""
 	}
-	meant := parts[1]
-	if strings.Contains(parts[2], "i") {
-		meant = "(?i)" + meant
-	}
-	return xerrors.Errorf(`the argument %q: %q has the slashes and flags of another notation, and they would be searched for; write %q, or %q if the slashes are meant`,
-		name, pattern, meant, "[/]"+pattern[1:])
+	return "The slashes of " + name + " are searched for, too, and so is what follows them; (?i) in front of a pattern ignores case."
 }
 
 // searched adds the result of wait_for to the note.
@@ -167,9 +154,7 @@ func (r *report) searched(out procmgr.Output, from int64, pattern string, wait t
 	default:
 		r.Add("wait_for did not match within %s; the process still runs.", wording.Duration(wait))
 	}
-	if slashed.MatchString(pattern) {
-		r.Add("The slashes of wait_for were searched for, too.")
-	}
+	r.Add(slashes("wait_for", pattern))
 	if from > 0 {
 		r.Add("Output before since was not searched; leave since out to search that too.")
 	}
