@@ -212,8 +212,8 @@ func (k *StdinKind) decode(raw json.RawMessage) error {
 	return nil
 }
 
-// KeyList are keys to press, by procmgr's names for them or by other usual
-// ones. One key may come without the list.
+// KeyList are keys to press, by procmgr's names for them, in any case and with a + for the
+// -, or as return and esc. One key may come without the list.
 type KeyList []procmgr.Key
 
 func (ks *KeyList) decode(raw json.RawMessage) error {
@@ -232,35 +232,19 @@ func (ks *KeyList) decode(raw json.RawMessage) error {
 	return nil
 }
 
-// keyWords are other names of keys, without - and +.
-var keyWords = map[string]string{
-	"return": "enter", "esc": "escape", "del": "delete", "ins": "insert",
-	"pgup": "page-up", "pageup": "page-up", "pgdn": "page-down", "pagedown": "page-down",
-	"arrowup": "up", "arrowdown": "down", "arrowleft": "left", "arrowright": "right",
-}
-
-// modifier matches a key that is held while another one is pressed.
-var modifier = regexp.MustCompile(`^(?i:(control|ctrl|c)|meta|alt|m)[-+](.+)$|^\^(.)$`)
-
-// keyOf returns the key that a model means. The case matters only for the
-// character after alt-.
+// keyOf returns the key that a model means by Enter, esc or Ctrl+C. The case matters only
+// for the character after alt-.
 func keyOf(name string) procmgr.Key {
-	name = strings.TrimSpace(name)
-	if m := modifier.FindStringSubmatch(name); m != nil {
-		switch rest := m[2] + m[3]; {
-		case m[1] != "" || m[3] != "":
-			return "ctrl-" + keyOf(rest)
-		case len(rest) == 1:
-			return procmgr.Key("alt-" + rest)
-		default:
-			return "alt-" + keyOf(rest)
-		}
+	folded := strings.Replace(strings.ToLower(name), "+", "-", 1)
+	switch {
+	case folded == "return":
+		folded = "enter"
+	case folded == "esc":
+		folded = "escape"
+	case strings.HasPrefix(folded, "alt-") && len(name) == len("alt-x"):
+		folded = "alt-" + name[len("alt-"):]
 	}
-	folded := strings.ToLower(name)
-	if known, ok := keyWords[strings.ReplaceAll(folded, "-", "")]; ok {
-		return procmgr.Key(known)
-	}
-	return procmgr.Key(strings.Replace(folded, "shift+", "shift-", 1))
+	return procmgr.Key(folded)
 }
 
 // A List is a list of objects, each a struct of arguments. One object may come

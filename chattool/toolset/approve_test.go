@@ -128,10 +128,10 @@ func TestApproveQuestion(t *testing.T) {
 			require.Equal(t, "sleep 5 ", q.Command)
 			require.JSONEq(t, `{"command":"sleep 5 &"}`, string(q.Call.Arguments))
 		}},
-		{"an input", "process_input", `{"process_id":"p1","text":"rm x\n","keys":["tab"]}`, func(t *testing.T, q toolset.Question) {
+		{"an input", "process_input", `{"process_id":"p1","text":"rm x\n","keys":["Tab","Esc","Ctrl+C","Alt+X"]}`, func(t *testing.T, q toolset.Question) {
 			require.Equal(t, "rm x\n", q.Command)
 			require.Equal(t, "p1", q.ProcessID)
-			require.Equal(t, []procmgr.Key{"tab"}, q.Keys)
+			require.Equal(t, []procmgr.Key{"tab", "escape", "ctrl-c", "alt-X"}, q.Keys)
 			require.False(t, q.Secret)
 		}},
 		{"a secret", "process_input", `"{\"process_id\":\"p1\",\"text\":\"hunter2\",\"secret\":\"true\",\"keys\":\"enter\"}"`, func(t *testing.T, q toolset.Question) {

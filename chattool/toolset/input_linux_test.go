@@ -165,7 +165,7 @@ func TestLocalScreen(t *testing.T) {
 	got = d.input()
 	require.Equal(t, "\n\n    here", got["output"])
 	require.Contains(t, got["note"], "the cursor is in row 3, column 9")
-	require.Contains(t, d.input("keys", []string{"return"}, "wait_for", "bye")["output"], "bye\n")
+	require.Contains(t, d.input("keys", []string{"Return"}, "wait_for", "bye")["output"], "bye\n")
 	require.Equal(t, "bye\n", d.input("screen", true)["output"], "as the model asked")
 	pipe := l.open("open", "exec cat")
 	got = l.call(t.Context(), "process_output", "process_id", pipe.id, "wait_timeout", "0s", "screen", true)
