@@ -17,7 +17,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/invopop/jsonschema"
@@ -55,8 +54,7 @@ func Decode(raw []byte, args any, without ...string) error {
 	}
 	delete(members, described)
 	into := reflect.ValueOf(args).Elem()
-	fields := slices.Clone(fieldsOf(into.Type()))
-	fields = slices.DeleteFunc(fields, func(f field) bool { return slices.Contains(without, f.name) })
+	fields := slices.DeleteFunc(fieldsOf(into.Type()), func(f field) bool { return slices.Contains(without, f.name) })
 	// A misspelled name is reported before a missing one, because it is the
 	// cause.
 	for _, name := range slices.Sorted(maps.Keys(members)) {
@@ -69,14 +67,14 @@ func Decode(raw []byte, args any, without ...string) error {
 		if !ok || string(raw) == "null" {
 			if f.required {
 				choice := ""
-				if len(f.values) > 0 {
-					choice = ": one of " + strings.Join(f.values, ", ")
+				if values := f.list("enum"); len(values) > 0 {
+					choice = ": one of " + strings.Join(values, ", ")
 				}
 				return xerrors.Errorf("the argument %q is missing and required%s", f.name, choice)
 			}
 			continue
 		}
-		if err := into.FieldByIndex(f.index).Addr().Interface().(argument).decode(raw); err != nil {
+		if err := into.FieldByIndex(f.Index).Addr().Interface().(argument).decode(raw); err != nil {
 			return xerrors.Errorf("the argument %q: %w", f.name, err)
 		}
 	}
@@ -169,7 +167,7 @@ func unknown(name string, fields []field) error {
 	meant := ""
 	for _, f := range fields {
 		known = append(known, f.name)
-		if meant == "" && slices.ContainsFunc(f.aliases, func(alias string) bool { return fold(alias) == fold(name) }) {
+		if meant == "" && slices.ContainsFunc(f.list("alias"), func(alias string) bool { return fold(alias) == fold(name) }) {
 			meant = f.name
 		}
 	}
@@ -201,37 +199,27 @@ func kind(raw json.RawMessage) string {
 
 // A field is an argument in a struct, by its tags.
 type field struct {
-	index           []int
-	name            string
-	required        bool
-	description     string
-	values, aliases []string
+	reflect.StructField
+	name     string
+	required bool
 }
 
 // fieldsOf returns the fields of a struct of arguments. The fields of an embedded
-// struct come in its place. The caller does not change them.
+// struct come in its place.
 func fieldsOf(t reflect.Type) (fields []field) {
-	if known, ok := knownFields.Load(t); ok {
-		return known.([]field)
-	}
-	list := func(tag string) []string { return strings.FieldsFunc(tag, func(r rune) bool { return r == ',' }) }
 	for _, f := range reflect.VisibleFields(t) {
 		if !f.Anonymous {
 			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-			fields = append(fields, field{
-				index: f.Index, name: name, required: options != "omitempty",
-				description: f.Tag.Get("description"), values: list(f.Tag.Get("enum")), aliases: list(f.Tag.Get("alias")),
-			})
+			fields = append(fields, field{f, name, options != "omitempty"})
 		}
 	}
-	knownFields.Store(t, fields)
 	return fields
 }
 
-// knownFields has what fieldsOf has returned, by the type: each call of a
-// tool asks for it, and to look through a struct takes longer than all else that
-// the call does with its arguments.
-var knownFields sync.Map
+// list returns the values of a tag.
+func (f field) list(tag string) []string {
+	return strings.FieldsFunc(f.Tag.Get(tag), func(r rune) bool { return r == ',' })
+}
 
 // Schema returns the JSON schema of a struct of arguments. fill completes a
 // description, which is the text of a tag; an argument whose description it completes
@@ -271,11 +259,11 @@ func schemaOf(t reflect.Type, fill func(string) string) *jsonschema.Schema {
 	schema := reflector.ReflectFromType(t)
 	schema.Version = ""
 	for _, f := range fieldsOf(t) {
-		if f.description != "" && fill(f.description) == "" {
+		if description := f.Tag.Get("description"); description != "" && fill(description) == "" {
 			schema.Properties.Delete(f.name)
 		}
 		if property, ok := schema.Properties.Get(f.name); ok {
-			for _, value := range f.values {
+			for _, value := range f.list("enum") {
 				property.Enum = append(property.Enum, value)
 			}
 		}
