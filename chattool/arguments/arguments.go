@@ -91,8 +91,6 @@ func Description(raw []byte) (text string) {
 	return text
 }
 
-var errFollows = errors.New("something follows the arguments' JSON object")
-
 // object returns the members of the arguments, which should be a JSON object.
 func object(raw json.RawMessage) (members map[string]json.RawMessage, err error) {
 	if len(raw) > maxArguments {
@@ -104,12 +102,8 @@ func object(raw json.RawMessage) (members map[string]json.RawMessage, err error)
 	raw = bytes.TrimSpace(raw)
 	if len(raw) > 0 && raw[0] == '"' { // some models encode the object twice
 		var inner string
-		dec := json.NewDecoder(bytes.NewReader(raw))
-		if err := dec.Decode(&inner); err != nil {
+		if err := json.Unmarshal(raw, &inner); err != nil {
 			return nil, invalid(err)
-		}
-		if dec.More() {
-			return nil, errFollows
 		}
 		raw = json.RawMessage(strings.TrimSpace(inner))
 	}
@@ -144,7 +138,7 @@ func object(raw json.RawMessage) (members map[string]json.RawMessage, err error)
 		return nil, invalid(err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errFollows
+		return nil, errors.New("something follows the arguments' JSON object")
 	}
 	return members, nil
 }
