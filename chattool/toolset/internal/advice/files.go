@@ -87,7 +87,7 @@ func commandsOf(tree *script.Tree) (commands [][]string) {
 		var chain [][]string
 		if !script.Conjuncts(stmt, func(s *syntax.Stmt) bool {
 			call, ok := s.Cmd.(*syntax.CallExpr)
-			if !ok || !script.Direct(s) || len(call.Args) == 0 || len(call.Assigns) > 0 || !script.StillWords(call.Args) ||
+			if !ok || !script.Direct(s) || len(call.Args) == 0 || len(call.Assigns) > 0 || !script.Still(call.Args...) ||
 				slices.ContainsFunc(s.Redirs, func(r *syntax.Redirect) bool {
 					return r.N == nil || r.N.Value != "2" || r.Hdoc != nil || !script.Still(r.Word)
 				}) {

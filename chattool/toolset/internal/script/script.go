@@ -141,41 +141,25 @@ func Conjuncts(s *syntax.Stmt, each func(*syntax.Stmt) bool) bool {
 	}
 }
 
-// Still reports whether the expansion of a word runs nothing: the word has only
-// literals, quotes and parameters. Rarer parts count as running something.
-func Still(w *syntax.Word) bool {
-	return w == nil || stillParts(w.Parts)
-}
-
-func stillParts(parts []syntax.WordPart) bool {
-	for _, part := range parts {
-		switch part := part.(type) {
-		case *syntax.Lit, *syntax.SglQuoted:
-		case *syntax.DblQuoted:
-			if !stillParts(part.Parts) {
-				return false
+// Still reports whether the expansion of words and assignments runs nothing: they have only
+// literals, quotes and parameters. Arrays and rarer parts count as running something.
+func Still[N syntax.Node](nodes ...N) bool {
+	still := true
+	for _, n := range nodes {
+		syntax.Walk(n, func(node syntax.Node) bool {
+			switch node := node.(type) {
+			case nil, *syntax.Word, *syntax.Lit, *syntax.SglQuoted, *syntax.DblQuoted:
+			case *syntax.Assign:
+				still = still && node.Index == nil
+			case *syntax.ParamExp:
+				still = still && node.Index == nil && node.Slice == nil && node.Repl == nil && node.NestedParam == nil
+			default:
+				still = false
 			}
-		case *syntax.ParamExp:
-			if part.Index != nil || part.Slice != nil || part.Repl != nil || part.NestedParam != nil ||
-				part.Exp != nil && !Still(part.Exp.Word) {
-				return false
-			}
-		default:
-			return false
-		}
+			return still
+		})
 	}
-	return true
-}
-
-// StillWords reports whether Still holds for each of the words.
-func StillWords(words []*syntax.Word) bool {
-	return !slices.ContainsFunc(words, func(w *syntax.Word) bool { return !Still(w) })
-}
-
-// StillAssigns reports whether Still holds for each assignment. Arrays count as
-// running something.
-func StillAssigns(assigns []*syntax.Assign) bool {
-	return !slices.ContainsFunc(assigns, func(a *syntax.Assign) bool { return a.Array != nil || a.Index != nil || !Still(a.Value) })
+	return still
 }
 
 // Calls reports whether a command is a call of one of the names.
@@ -284,10 +268,10 @@ func Prepares(s *syntax.Stmt) bool {
 	}
 	switch cmd := s.Cmd.(type) {
 	case *syntax.DeclClause:
-		return cmd.Variant.Value == "export" && StillAssigns(cmd.Args)
+		return cmd.Variant.Value == "export" && Still(cmd.Args...)
 	case *syntax.CallExpr:
 		// In sh, export is a command like any other.
-		return StillAssigns(cmd.Assigns) && (len(cmd.Args) == 0 || Calls(cmd, "cd", "export") && StillWords(cmd.Args))
+		return Still(cmd.Assigns...) && (len(cmd.Args) == 0 || Calls(cmd, "cd", "export") && Still(cmd.Args...))
 	}
 	return false
 }
