@@ -2,7 +2,6 @@ package advice
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -158,38 +157,22 @@ func hasInput(tree *script.Tree) bool {
 	return found
 }
 
+var (
+	// editsList matches a git rebase whose list a person should edit, and editsNothing an
+	// option with which the list is as it should be, or there is none.
+	editsList    = regexp.MustCompile(`(?:^|[\s;&|(])git( +-\S+( +[^-\s]\S*)?)* +rebase\b[^|;&\n]* (-[a-zA-Z]*i|--interactive\b)`)
+	editsNothing = regexp.MustCompile(`\s(-[a-zA-Z]*x|--(autosquash|exec|abort|continue|skip|quit)\b)|EDITOR|VISUAL|editor`)
+)
+
 // unedited says that the list of git rebase -i was not edited. The editor of commands
 // is true, so the rebase succeeds and changes nothing.
 func unedited(r Result) string {
 	code, ok := r.code()
 	text := r.Command.Text
-	tree := r.Command.Tree()
-	if !ok || code != 0 || tree == nil || r.Output.Process.Stdin == procmgr.StdinTerminal || !strings.Contains(text, "rebase") || containsAny(text, "EDITOR", "VISUAL", "editor") {
-		return ""
-	}
-	found := false
-	script.Walk(tree.Stmts, func(node syntax.Node) bool {
-		if call, ok := node.(*syntax.CallExpr); ok && script.Calls(call, "git") {
-			var words []string
-			for _, w := range call.Args {
-				word, _ := script.Literal(w)
-				words = append(words, word)
-			}
-			i := slices.Index(words, "rebase")
-			found = found || i > 0 && slices.ContainsFunc(words[i:], editsList.MatchString) && !slices.ContainsFunc(words[i:], editsNothing.MatchString)
-		}
-		return !found
-	})
-	if !found {
+	if !ok || code != 0 || r.Output.Process.Stdin == procmgr.StdinTerminal || !strings.Contains(r.Output.Text, "Successfully rebased") ||
+		!editsList.MatchString(text) || editsNothing.MatchString(text) {
 		return ""
 	}
 	return "Nobody has edited the list of `git rebase -i`: the editor of commands is `true`, so every commit was picked as it was." +
 		" Set GIT_SEQUENCE_EDITOR to a command that edits the file, such as \"sed -i '2s/^pick/squash/'\", or use git reset --soft, or git commit --fixup and rebase -i --autosquash."
 }
-
-// editsList matches an option of git rebase whose list a person should edit, and
-// editsNothing one with which the list is as it should be, or there is none.
-var (
-	editsList    = regexp.MustCompile(`^(-[a-zA-Z]*i[a-zA-Z]*|--interactive|--edit-todo)$`)
-	editsNothing = regexp.MustCompile(`^(-[a-zA-Z]*x.*|--autosquash|--exec.*|--abort|--continue|--skip|--quit)$`)
-)
