@@ -223,22 +223,19 @@ func row(p procmgr.Process) string {
 	return fmt.Sprintf("%s  %s  %s  %s\n", wording.OneLine(p.ID), wording.OneLine(state), age(p), command)
 }
 
-// age says how long a process has run, in one unit, or "" if that is not known.
+// age says for how many whole seconds, minutes or hours a process has run, or "" if that is
+// not known.
 func age(p procmgr.Process) string {
-	const day = 24 * time.Hour
-	if p.StartedAt.IsZero() {
+	unit := time.Hour
+	switch {
+	case p.StartedAt.IsZero():
 		return ""
+	case p.Elapsed < 2*time.Minute:
+		unit = time.Second
+	case p.Elapsed < 2*time.Hour:
+		unit = time.Minute
 	}
-	switch d := p.Elapsed; {
-	case d < 2*time.Minute:
-		return strconv.Itoa(int(d/time.Second)) + "s"
-	case d < 2*time.Hour:
-		return strconv.Itoa(int(d/time.Minute)) + "m"
-	case d < 2*day:
-		return strconv.Itoa(int(d/time.Hour)) + "h"
-	default:
-		return strconv.Itoa(int(d/day)) + "d"
-	}
+	return wording.Brief(p.Elapsed.Truncate(unit))
 }
 
 // deref returns what p points to, or zero.

@@ -35,7 +35,7 @@ func TestTextWithoutOutput(t *testing.T) {
 	q := exited("p2", 3, "").Process
 	q.Elapsed, q.Command = 49*time.Hour, "make"
 	m := &fake{list: func(context.Context) ([]procmgr.Process, error) { return []procmgr.Process{p, q}, nil }}
-	require.Equal(t, "2 processes\n---\np1  running  5m  sleep 60\\nexit 1\np2  exited 3  2d  make\n", ask(t, m, nil, "process_list", "{}").Content)
+	require.Equal(t, "2 processes\n---\np1  running  5m  sleep 60\\nexit 1\np2  exited 3  2d1h  make\n", ask(t, m, nil, "process_list", "{}").Content)
 	require.Equal(t, "0 processes\n---\n", ask(t, &fake{}, nil, "process_list", "{}").Content)
 
 	ended := exited("p1", 143, "bye")
