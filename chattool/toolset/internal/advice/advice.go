@@ -220,6 +220,9 @@ func Masked(out procmgr.Output) string {
 }
 
 var (
+	// suspicious matches what may be a character that is not what it looks like. Nearly no
+	// command has one.
+	suspicious = regexp.MustCompile(`[^\x00-\x7F]|\r|&[a-z#]`)
 	// entity matches an HTML entity that a command has in the place of a character.
 	entity = regexp.MustCompile(`(^|[^\\])&(amp|lt|gt|quot|apos|nbsp|#\d+|#x[0-9a-fA-F]+);`)
 	// typographic matches an option that begins with the wrong dash, or a word that begins
@@ -234,7 +237,7 @@ var (
 // and here-documents may have any.
 func character(r Result) string {
 	text := r.Command.Text
-	if r.Reading && !r.failed() || !suspicious(text) {
+	if r.Reading && !r.failed() || !suspicious.MatchString(text) {
 		return ""
 	}
 	text = masked.ReplaceAllStringFunc(text, func(part string) string {
@@ -256,17 +259,6 @@ func character(r Result) string {
 		return nameCharacter(text, m[2], "to the shell it is a letter like any other. Write the ASCII character.")
 	}
 	return ""
-}
-
-// suspicious reports whether a command may have a character that is not what it looks
-// like. Nearly none has.
-func suspicious(text string) bool {
-	for i := range len(text) {
-		if text[i] >= utf8.RuneSelf || text[i] == '\r' {
-			return true
-		}
-	}
-	return strings.IndexByte(text, '&') >= 0 && entity.MatchString(text)
 }
 
 // invisibleIn returns the offset of the first character that is a space other than
