@@ -5,8 +5,6 @@ import (
 	"cmp"
 	"context"
 
-	"golang.org/x/xerrors"
-
 	"github.com/toolproc/toolproc/chattool/arguments"
 	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
@@ -60,12 +58,16 @@ func (k *kit) ask(ctx context.Context, m procmgr.Manager, q Question, undone str
 	q.Call.Arguments = bytes.Clone(q.Call.Arguments)
 	q.Machine, q.Description = k.machines.describe(ctx, m), arguments.Description(q.Call.Arguments)
 	q.Shell = cmp.Or(k.opts.Shell, q.Machine.Shell)
-	v, err := k.approve(ctx, q)
+	var v Verdict
+	err := survive(func() (err error) {
+		v, err = k.opts.Approve(ctx, q)
+		return err
+	})
 	switch {
 	case ctx.Err() != nil:
 		v.Reason = endOf(ctx) + " before it was allowed"
 	case err != nil:
-		v.Reason = "it could not be decided: " + err.Error()
+		v.Reason = "it could not be decided: " + procmgr.Reason(err)
 	case !v.Deny:
 		return rep, true
 	}
@@ -75,14 +77,4 @@ func (k *kit) ask(ctx context.Context, m procmgr.Manager, q Question, undone str
 	}
 	rep.Error += undone + ": do not look for a way around it; tell the user if the task needs it"
 	return rep, false
-}
-
-// approve calls Options.Approve, which may panic.
-func (k *kit) approve(ctx context.Context, q Question) (v Verdict, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = xerrors.Errorf("the policy failed: %v", p)
-		}
-	}()
-	return k.opts.Approve(ctx, q)
 }

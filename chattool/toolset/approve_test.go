@@ -63,7 +63,7 @@ func TestApproveDenies(t *testing.T) {
 			return toolset.Verdict{}, context.DeadlineExceeded
 		}, "denied: it could not be decided: context deadline exceeded. N"},
 		{"a panic", func(context.Context, toolset.Question) (toolset.Verdict, error) { panic("oh") },
-			"denied: it could not be decided: the policy failed: oh. N"},
+			"denied: it could not be decided: it panicked with oh. N"},
 		{"a context that ends", func(context.Context, toolset.Question) (toolset.Verdict, error) {
 			end()
 			return toolset.Verdict{}, nil

@@ -175,11 +175,11 @@ func isSilent(ctx context.Context, m procmgr.Manager) bool {
 	}), errors.ErrUnsupported)
 }
 
-// survive asks a manager that may panic.
+// survive asks a manager or a function of the host, which may panic.
 func survive(ask func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = xerrors.Errorf("it panicked: %w", errors.ErrUnsupported)
+			err = xerrors.Errorf("it panicked with %v: %w", p, errors.ErrUnsupported)
 		}
 	}()
 	return ask()
