@@ -18,7 +18,8 @@ import (
 func TestAdvised(t *testing.T) {
 	t.Parallel()
 	const (
-		withheld = "GH_TOKEN is set on the host"
+		withheld = "Set on the host, but kept from commands by its environment policy, as secrets are: GH_TOKEN."
+		several  = "Set on the host, but kept from commands by its environment policy, as secrets are: A, B, C, D, E and 2 more."
 		piped    = "Without pipefail, exit_code is that of tail and does not tell whether `probe` succeeded."
 	)
 	secret := func(code int) procmgr.Output {
@@ -26,6 +27,8 @@ func TestAdvised(t *testing.T) {
 		out.Withheld = []string{"GH_TOKEN"}
 		return out
 	}
+	many := secret(1)
+	many.Withheld = strings.Fields("A B C D E F G")
 	pipeline := exited("p1", 0, "x")
 	pipeline.Process.Command = "probe | tail"
 	requested := pipeline
@@ -37,6 +40,7 @@ func TestAdvised(t *testing.T) {
 	}{
 		{"failed", secret(1), withheld, withheld},
 		{"succeeded", secret(0), withheld, ""},
+		{"many", many, several, several},
 		{"pipeline", pipeline, piped, piped},
 		{"ended on request", requested, "", ""},
 	} {

@@ -128,7 +128,7 @@ func TestLocalAdvice(t *testing.T) {
 
 	got = l.call(t.Context(), "execute", "command", `echo "key: $ADVICE_API_KEY"`)
 	require.Equal(t, "key: \n", got["output"])
-	require.Contains(t, got["note"], "ADVICE_API_KEY is set on the host")
+	require.Contains(t, got["note"], "as secrets are: ADVICE_API_KEY.")
 
 	got = l.call(t.Context(), "execute", "command", "printf 'Continue? [y/N] '; read -r answer")
 	require.Equal(t, false, got["success"])
@@ -166,7 +166,7 @@ func TestWithheldOnlyWhereNamed(t *testing.T) {
 
 	got = l.call(t.Context(), "execute", "command", "sh ./deploy.sh")
 	require.EqualValues(t, 3, got["exit_code"])
-	require.Equal(t, "DEPLOY_TOKEN is set on the host, but its environment policy keeps it from commands, as it does with secrets; if the command needs it, the user can allow it.", got["note"])
+	require.Equal(t, "Set on the host, but kept from commands by its environment policy, as secrets are: DEPLOY_TOKEN. If the command needs what is kept from it, the user can allow it.", got["note"])
 }
 
 // A result that has a masked value says so, once. One that only prints the words of a
@@ -181,12 +181,12 @@ func TestLocalRedacted(t *testing.T) {
 		Redact:  []proclocal.Secret{{Name: "GITHUB_TOKEN", Value: token}, {Name: "B 100%", Value: "other-16C7e42F292c6912"}},
 	})
 	l := &local{t: t, dir: dir, set: newSet(toolset.Static(host.Chat("chat")), nil)}
-	const one = "The value of GITHUB_TOKEN is masked in the output, not in files: commands see what is really there."
+	const one = "Masked in the output, not in files: GITHUB_TOKEN. Commands see what is really there."
 	got := l.call(t.Context(), "execute", "command", "head -n 1 .env; tail -n 1 .env")
 	require.Equal(t, "A=[withheld: GITHUB_TOKEN]\nC=[withheld: GITHUB_TOKEN]\n", got["output"])
 	require.Equal(t, 1, strings.Count(got["note"].(string), one), got["note"])
 	got = l.call(t.Context(), "execute", "command", "grep -n . .env")
-	require.Contains(t, got["note"], `The values of GITHUB_TOKEN, "B 100%" are masked in the output, not in files`)
+	require.Contains(t, got["note"], `Masked in the output, not in files: GITHUB_TOKEN, "B 100%".`)
 	got = l.call(t.Context(), "execute", "command", "echo '[withheld: GITHUB_TOKEN]'")
 	require.NotContains(t, got, "note")
 	got = l.call(t.Context(), "execute", "command", "cat .env; seq 1000; echo end", "max_output", 50)

@@ -88,12 +88,8 @@ func withheld(r Result) string {
 	if len(names) == 0 || r.Reading && !r.failed() {
 		return ""
 	}
-	verb, it := "is", "it"
-	if len(names) > 1 {
-		verb, it = "are", "them"
-	}
-	return fmt.Sprintf("%s %s set on the host, but its environment policy keeps %s from commands, as it does with secrets; if the command needs %s, the user can allow it.",
-		wording.List(names, maxNames), verb, it, it)
+	return "Set on the host, but kept from commands by its environment policy, as secrets are: " + wording.List(names, maxNames) +
+		". If the command needs what is kept from it, the user can allow it."
 }
 
 // nonBlocking are programs that make the pipe to which they print non-blocking, also
@@ -208,15 +204,10 @@ func Masked(out procmgr.Output) string {
 			shown = append(shown, name)
 		}
 	}
-	values := "value of %s is"
-	switch len(shown) {
-	case 0:
+	if len(shown) == 0 {
 		return ""
-	case 1:
-	default:
-		values = "values of %s are"
 	}
-	return fmt.Sprintf("The "+values+" masked in the output, not in files: commands see what is really there.", wording.List(shown, maxNames))
+	return "Masked in the output, not in files: " + wording.List(shown, maxNames) + ". Commands see what is really there."
 }
 
 var (

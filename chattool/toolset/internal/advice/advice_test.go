@@ -45,36 +45,6 @@ func noteOn(command string, code int, output string) string {
 
 func noteOf(r advice.Result) string { return strings.Join(advice.Notes(r), " ") }
 
-func TestWithheld(t *testing.T) {
-	t.Parallel()
-	const one = "GH_TOKEN is set on the host, but its environment policy keeps it from commands, as it does with secrets; if the command needs it, the user can allow it."
-	for _, tt := range []struct {
-		name     string
-		code     int
-		output   string
-		withheld []string
-		want     string
-		reading  string // what is said of it later
-	}{
-		{name: "none", code: 1},
-		{name: "failed", code: 1, withheld: []string{"GH_TOKEN"}, want: one, reading: one},
-		{name: "an echo of it", output: "\n", withheld: []string{"GH_TOKEN"}, want: one},
-		{name: "two", code: 1, withheld: []string{"A_KEY", "B_KEY"}, want: "A_KEY, B_KEY are set on the host", reading: "keeps them from"},
-		{name: "many", code: 1, withheld: strings.Fields("A B C D E F G"), want: "A, B, C, D, E and 2 more are set", reading: "and 2 more"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			r := exited("x", tt.code, tt.output)
-			r.Output.Withheld = tt.withheld
-			for reading, want := range map[bool]string{false: tt.want, true: tt.reading} {
-				r.Reading = reading
-				note := noteOf(r)
-				require.Contains(t, note, want)
-				require.Equal(t, want == "", note == "")
-			}
-		})
-	}
-}
-
 // A server of Node.js in the background cuts the output of what runs beside it.
 func TestCutWrite(t *testing.T) {
 	t.Parallel()
