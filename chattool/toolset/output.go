@@ -73,12 +73,8 @@ func (k *kit) readOutput(ctx context.Context, c Call, m procmgr.Manager, args ou
 		return rep
 	}
 	rep := k.read(m, out, req.From, clamped)
-	switch since := int64(args.Since); {
-	case since <= out.Next:
-	case alive(out.Process):
-		rep.Add("since %d lies beyond the end: the output ends at %d so far.", since, out.Next)
-	default:
-		rep.Add("since %d lies beyond the end: the output ends at %d.", since, out.Next)
+	if req.From > out.Next {
+		rep.Add("since %d lies beyond the end of the output, which is now at %d.", req.From, out.Next)
 	}
 	if heard := rep.heard(out, req.UntilListening, wait); !heard || out.Matched {
 		rep.searched(out, req.From, req.Until, wait)
