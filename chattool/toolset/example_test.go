@@ -130,3 +130,50 @@ func ExampleSet_Inbox() {
 	// npc5orns6a exit code 1
 	// a cursor to save: true
 }
+
+// A host that replays calls gives each one an ID of its place in the conversation, with
+// Options.ProcessID: the provider's ID of a call alone will not do, because many count from 0
+// in each answer.
+func ExampleStableID() {
+	id := toolset.StableID("chat-1", "message-3", "call_0")
+	fmt.Println(id, id == toolset.StableID("chat-1", "message-5", "call_0"))
+	// Output: 8ad7ef8ffd44d47744d351c899419cc6 false
+}
+
+// A user interface shows what a command prints while the call waits for it. Then the user
+// presses Ctrl-C, and the commands in the foreground end.
+func ExampleSet_Stop() {
+	ctx := context.Background()
+	manager, err := proclocal.New(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer manager.Close() // ends what still runs
+
+	interrupted := make(chan struct{})
+	set, err := toolset.New(toolset.Static(manager.Chat("chat-1")), &toolset.Options{
+		OnOutput: func(_ context.Context, c toolset.Call, chunk procmgr.Chunk) {
+			fmt.Print(chunk.Text) // chunk.Live is the line that is being redrawn
+			if chunk.Text != "" {
+				close(interrupted)
+			}
+		},
+	})
+	if err != nil {
+		log.Print(err) // log.Fatal would skip Close
+		return
+	}
+	defer set.Close()
+
+	go func() {
+		<-interrupted
+		if _, err := set.Stop(ctx); err != nil {
+			log.Print(err)
+		}
+	}()
+	res := set.Call(ctx, toolset.Call{Name: "execute", Arguments: []byte(`{"command":"echo working; sleep 1000","timeout":"1h"}`)})
+	fmt.Println(res.Report.Error)
+	// Output:
+	// working
+	// stopped by the user; the command was stopped
+}
