@@ -9,10 +9,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
-	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
 	"github.com/toolproc/toolproc/internal/testenv"
-	"github.com/toolproc/toolproc/procmgr"
 )
 
 // ofTail and of are the notes on pipelines whose exit code is a filter's.
@@ -86,18 +83,6 @@ func TestPipeline(t *testing.T) {
 		require.Empty(t, noteOn("probe | grep -q x", 0, ""))
 		require.Equal(t, of("grep", "probe"), noteOn("probe | grep x", 0, "x"))
 	})
-	t.Run("not known to be the shell's own end", func(t *testing.T) {
-		t.Parallel()
-		r := exited("probe | tail", 0, "")
-		r.Output.Process.EndedBy = procmgr.CauseRequest
-		require.Empty(t, advice.Notes(r))
-	})
-	t.Run("read afterwards", func(t *testing.T) {
-		t.Parallel()
-		r := exited("probe | tail", 0, "x")
-		r.Reading = true
-		require.Equal(t, ofTail("probe"), noteOf(r))
-	})
 }
 
 // Real shells have the last word: where it is said that the exit code does not
@@ -144,27 +129,4 @@ func TestHeldPipelineAgainstShells(t *testing.T) {
 			}
 		})
 	}
-}
-
-func FuzzAdvice(f *testing.F) {
-	for _, p := range pipelines {
-		f.Add(p.script, 0, "x\n")
-	}
-	f.Add("until curl x; do sleep 1; done", 1, "")
-	f.Add("timeout 5 sh -c 'while :; do sleep 1; done'", 124, "")
-	f.Add("npm init", 137, "name: (x) ")
-	f.Add("npm init < f", 127, "ok? [y/N] ")
-	f.Fuzz(func(t *testing.T, command string, code int, output string) {
-		for _, r := range []advice.Result{exited(command, code, output), running(command, output)} {
-			for _, shell := range []string{"bash", "sh", "ash", "zsh"} {
-				r.Command = &script.Source{Text: command, Shell: shell}
-				for _, reading := range []bool{false, true} {
-					r.Reading = reading
-					if note := noteOf(r); len(note) > 600 {
-						t.Fatalf("%d bytes: %s", len(note), note)
-					}
-				}
-			}
-		}
-	})
 }

@@ -130,30 +130,3 @@ func TestHeldWithoutAmpersandAgainstShells(t *testing.T) {
 		})
 	}
 }
-
-func FuzzWithoutAmpersand(f *testing.F) {
-	for _, p := range promotions {
-		f.Add(p.script)
-	}
-	f.Fuzz(func(t *testing.T, command string) {
-		got, ok := without(command)
-		if !ok {
-			return
-		}
-		// Without one &, or with a space in its place.
-		found := false
-		for i := range len(command) {
-			if command[i] != '&' {
-				continue
-			}
-			before, after := command[:i], command[i+1:]
-			found = found || got == before+after || got == before+" "+after
-		}
-		if !found {
-			t.Fatalf("%q is not %q without one &", got, command)
-		}
-		if strings.Trim(got, " \t\n") == "" || script.Parse(got, "") == nil {
-			t.Fatalf("%q became %q, which is no script", command, got)
-		}
-	})
-}
