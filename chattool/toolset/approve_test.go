@@ -4,10 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -243,47 +240,4 @@ func TestApproveAttaches(t *testing.T) {
 	res, _ = call(t, m, opts, "execute", `{"command":"x"}`)
 	require.True(t, res.Report.Denied)
 	require.Zero(t, m.touched())
-}
-
-// The timeout begins after the answer, so an answer may take longer than it.
-func TestApproveOutsideOfTheTimeout(t *testing.T) {
-	t.Parallel()
-	m := &asked{fake: &fake{}}
-	opts := &toolset.Options{Input: true, MaxTimeout: 20 * time.Millisecond, Approve: func(context.Context, toolset.Question) (toolset.Verdict, error) {
-		for began := time.Now(); time.Since(began) < 30*time.Millisecond; {
-			time.Sleep(time.Millisecond) // a person who takes longer than the call may
-		}
-		return toolset.Verdict{}, nil
-	}}
-	call(t, m, opts, "execute", `{"command":"x","timeout":"20ms"}`)
-	require.Equal(t, 20*time.Millisecond, m.starts[0].Wait)
-	call(t, m, opts, "process_input", `{"process_id":"p1","text":"x","wait_timeout":"20ms"}`)
-	require.Equal(t, 20*time.Millisecond, m.inputs[0].Wait)
-}
-
-// Approve may be asked about two calls at once: one question does not wait for the
-// answer to another.
-func TestApproveOfTwoCallsAtOnce(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var asked sync.WaitGroup
-		asked.Add(2)
-		m := &fake{}
-		set := newSet(toolset.Static(m), &toolset.Options{Approve: func(_ context.Context, q toolset.Question) (toolset.Verdict, error) {
-			asked.Done()
-			asked.Wait()
-			return toolset.Verdict{Deny: q.Command == "b"}, nil
-		}})
-		var calls sync.WaitGroup
-		for command, denied := range map[string]bool{"a": false, "b": true} {
-			calls.Go(func() {
-				res := say(t, set, "execute", arguments(t, "command", command))
-				if res.Report.Denied != denied {
-					t.Errorf("%s: %s", command, res.Content)
-				}
-			})
-		}
-		calls.Wait()
-		require.Len(t, m.starts, 1)
-	})
 }

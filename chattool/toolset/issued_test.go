@@ -45,6 +45,7 @@ func TestIssuedAt(t *testing.T) {
 			}
 			res := newSet(toolset.Static(m), opts).Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x"}`), IssuedAt: tt.issued()})
 			require.Equal(t, tt.age, m.starts[0].Age)
+			require.Equal(t, 10*time.Second, m.starts[0].Wait, "the timeout begins after the answer of Approve")
 			if tt.age == 0 {
 				require.True(t, res.Report.Success)
 				return

@@ -1,6 +1,7 @@
 package toolset_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,12 +25,12 @@ type shelled struct {
 	asked atomic.Int32
 }
 
-func (m *shelled) Describe(context.Context) (procmgr.Description, error) {
+func (m *shelled) Describe(ctx context.Context) (procmgr.Description, error) {
 	m.asked.Add(1)
 	if m.panic {
 		panic("ouch")
 	}
-	return procmgr.Description{Shell: m.name, Sandbox: m.rules}, m.err
+	return procmgr.Description{Shell: m.name, Sandbox: m.rules}, cmp.Or(m.err, ctx.Err())
 }
 
 func (m *shelled) Events(context.Context, procmgr.EventsRequest) (procmgr.EventPage, error) {
@@ -138,32 +139,15 @@ func TestShellOfTheFirstCall(t *testing.T) {
 	}
 }
 
-// A server that does not answer is asked again by the next call.
+// A server that does not answer in time is asked again by the next call.
 func TestShellIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	m := &slowShell{shelled: shelled{fake: &fake{}, name: "sh"}, stopped: cancel}
-	set := newSet(toolset.Static(m), &toolset.Options{})
-	call := toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"command":"make &>log"}`)}
-	set.Call(ctx, call)
-	require.NotContains(t, set.Call(t.Context(), call).Content, "process_id")
+	cancel()
+	set := newSet(toolset.Static(&shelled{fake: &fake{}, name: "sh"}), nil)
+	set.Call(ctx, toolset.Call{Name: "process_output", Arguments: json.RawMessage(`{"process_id":"p1"}`)})
+	say(t, set, "execute", `{"command":"x"}`)
 	require.Contains(t, described(set), dashShell)
-}
-
-// A slowShell answers its first question when that is given up.
-type slowShell struct {
-	shelled
-	stopped func()
-}
-
-func (m *slowShell) Describe(ctx context.Context) (procmgr.Description, error) {
-	if m.asked.Load() == 0 {
-		m.asked.Add(1)
-		m.stopped()
-		<-ctx.Done()
-		return procmgr.Description{}, ctx.Err()
-	}
-	return m.shelled.Describe(ctx)
 }
 
 // A resolver that does not return delays Definitions only briefly.
