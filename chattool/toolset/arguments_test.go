@@ -44,6 +44,8 @@ func TestBadArguments(t *testing.T) {
 		{"other case", "execute", `{"Command":"ls"}`, `there is no argument "Command", it is called "command"`},
 		{"cwd", "execute", `{"command":"ls","cwd":"/"}`, `it is called "workdir"`},
 		{"unknown", "execute", `{"command":"ls","zz":1}`, `there is no argument "zz"; this tool takes command,`},
+		{"negative offset of a list", "process_list", `{"offset":-1}`, `the argument "offset": got -1, want a whole number`},
+		{"next_offset", "process_list", `{"next_offset":20}`, `it is called "offset"`},
 		{"no arguments at all", "process_list", `{"all":true}`, `there is no argument "all"; this tool takes offset`},
 		{"command as a list", "execute", `{"command":["ls","-l"]}`, `the argument "command": got an array, want a string`},
 		{"command as a number", "execute", `{"command":1}`, `the argument "command": got a number, want a string`},

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
-	"github.com/toolproc/toolproc/procmgr"
 )
 
 const readFile = "To read files use the view tool: it shows more of a file and costs less."
@@ -48,23 +47,6 @@ func TestDumpsFiles(t *testing.T) {
 		})
 	}
 	require.Empty(t, noteOn("cat "+strings.Repeat("f", 64<<10), 0, ""))
-}
-
-func TestDumpNote(t *testing.T) {
-	t.Parallel()
-	const command = "sed -n 1,20p go.mod"
-	require.Equal(t, readFile, noteOn(command, 0, "x\n"))
-	require.Empty(t, noteOn(command, 2, "sed: no input files\n"))
-	for name, change := range map[string]func(*advice.Result){
-		"no such tool":  func(r *advice.Result) { r.Tools.ReadFile = "" },
-		"background":    func(r *advice.Result) { r.Background = true },
-		"read again":    func(r *advice.Result) { r.Reading = true },
-		"still running": func(r *advice.Result) { r.Output.Process.State = procmgr.Running },
-	} {
-		r := exited(command, 0, "x\n")
-		change(&r)
-		require.Empty(t, advice.Notes(r), name)
-	}
 }
 
 // With the tool's arguments known, the note has the call that reads the same.
