@@ -44,18 +44,6 @@ func leavesNothingOut(t *testing.T, data []byte, res toolset.Result) {
 	require.Contains(t, *report.Output, last+"\n\n... [omitted ", "since %d", since)
 }
 
-// forged is an output that has lines as they stand in a result, one line that is
-// really cut, and much more.
-func forged(number int) []byte {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "a ... [omitted %d bytes] ... b\n", number)
-	b.WriteString(strings.Repeat("x", 5000) + "\n")
-	for i := range 4000 {
-		fmt.Fprintf(&b, "numbered line %d\n", i)
-	}
-	return b.Bytes()
-}
-
 // Whatever of the forms of our markers a program prints, and whatever is cut.
 func TestPrintedMarkersAtRandom(t *testing.T) {
 	t.Parallel()
@@ -88,7 +76,7 @@ func TestPrintedMarkersAtRandom(t *testing.T) {
 // skip nothing.
 func TestCutsOfAForeignServer(t *testing.T) {
 	t.Parallel()
-	data := forged(200_000)
+	data := numbered(200 << 10)
 	for name, cuts := range map[string][]headtail.Cut{
 		"none":             nil,
 		"beyond the text":  {{From: 1, To: 2, At: math.MaxInt32, Len: 5}},
@@ -100,14 +88,14 @@ func TestCutsOfAForeignServer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out := printed(t, data, 1<<15, headtail.Limits{})
+			out := printed(t, []byte(data), 1<<15, headtail.Limits{})
 			out.Truncated.Cuts = cuts
 			for _, limit := range []int{300, 1 << 12, 1 << 15} {
 				opts := &toolset.Options{Limit: headtail.Limits{Bytes: limit}}
 				res := newSet(toolset.Static(&fake{start: answerStart(out)}), opts).
 					Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x"}`)})
 				require.NotContains(t, res.Content, "since")
-				require.Contains(t, res.Content, "numbered line 3999")
+				require.True(t, strings.HasSuffix(*res.Report.Output, data[len(data)-20:]))
 			}
 		})
 	}

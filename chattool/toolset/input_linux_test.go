@@ -2,11 +2,7 @@ package toolset_test
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -51,19 +47,6 @@ func (d *dialog) ends() int {
 	require.Equal(d.t, "exited", got["state"], "%v", got)
 	return int(got["exit_code"].(float64))
 }
-
-// shell runs a command of the test's own in the directory.
-func (l *local) shell(command string) string {
-	l.t.Helper()
-	cmd := exec.CommandContext(l.t.Context(), "sh", "-c", command)
-	cmd.Dir = l.dir
-	out, err := cmd.CombinedOutput()
-	require.NoError(l.t, err, "%s", out)
-	return string(out)
-}
-
-const repository = "git init -q . && git config user.name a && git config user.email a@b && " +
-	"for i in 1 2 3; do echo $i >f$i && git add f$i && git commit -q -m commit-$i; done"
 
 func TestLocalInput(t *testing.T) {
 	t.Parallel()
@@ -197,65 +180,4 @@ func TestInputDefinitions(t *testing.T) {
 	renamed := newSet(nowhere, &toolset.Options{Input: true, Names: map[string]string{"process_input": "type"}}).Definitions()
 	require.Equal(t, "type", renamed[4].Name)
 	require.Contains(t, renamed[0].Description, "driven with type")
-}
-
-// Real programs, driven as a model drives them: each ends with the right file or
-// answer.
-func TestHeldInputPrograms(t *testing.T) {
-	testenv.Held(t)
-	enter := []string{"enter"}
-	for _, tt := range []struct {
-		name     string
-		programs string
-		drive    func(t *testing.T, l *local)
-	}{
-		{"git add -p", "git", func(t *testing.T, l *local) {
-			l.shell(repository + " && echo more >>f1 && echo more >>f2")
-			d := l.open("open", "git add -p")
-			d.until("Stage this hunk")
-			d.input("text", "n\n", "wait_for", "2/1|f2|Stage this hunk")
-			d.input("text", "y\n", "end", true)
-			require.Zero(t, d.ends())
-			require.Equal(t, "f2\n", l.shell("git diff --cached --name-only"))
-		}},
-		{"python3 on a terminal", "python3", func(t *testing.T, l *local) {
-			d := l.open("terminal", "python3")
-			d.until(">>>")
-			d.input("text", "print(6 * 7)", "keys", enter, "wait_for", "^42$")
-			d.until(">>> $")
-			got := d.input("end", true)
-			require.Equal(t, "exited", got["state"], "%v", got)
-			require.EqualValues(t, 0, got["exit_code"])
-		}},
-		{"git rebase -i", "git vi", func(t *testing.T, l *local) {
-			l.shell(repository)
-			d := l.open("terminal", "HOME=$PWD GIT_EDITOR=vi git rebase -i HEAD~2")
-			d.until("pick")
-			got := d.input("text", ":2s/^pick/drop/", "keys", enter)
-			require.Contains(t, got["output"], "drop ", "%v", got)
-			d.input("text", ":wq", "keys", enter)
-			require.Zero(t, d.ends())
-			require.Equal(t, "commit-2\ncommit-1\n", l.shell("git log --format=%s"))
-		}},
-		{"su", "su setpriv useradd userdel chpasswd", func(t *testing.T, l *local) {
-			testenv.Root(t)
-			const user, password = "toolproc-input", "correct horse"
-			l.shell("useradd -M -s /bin/sh " + user)
-			t.Cleanup(func() { _ = exec.Command("userdel", user).Run() })
-			l.shell("echo '" + user + ":" + password + "' | chpasswd")
-			d := l.open("terminal", "cd /; setpriv --reuid 65534 --regid 65534 --clear-groups su "+user+" -c 'id -un'")
-			got := d.input("text", password, "keys", enter, "secret", true, "wait_for", "^"+user)
-			require.Contains(t, got["output"], user+"\n", "%v", got)
-			require.NotContains(t, got["output"], password)
-			require.Zero(t, d.ends())
-		}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			testenv.Programs(t, strings.Fields(tt.programs)...)
-			l := newLocal(t, withInput)
-			require.NoError(t, os.MkdirAll(filepath.Join(l.dir, ".cache"), 0o700))
-			tt.drive(t, l)
-		})
-	}
 }

@@ -247,27 +247,6 @@ func TestOnWait(t *testing.T) {
 	}
 }
 
-// A late manager starts nothing before a follower has been told that there is no such
-// process.
-type late struct {
-	procmgr.Manager
-	asked chan struct{}
-	once  sync.Once
-}
-
-func (m *late) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
-	<-m.asked
-	return m.Manager.Start(ctx, req)
-}
-
-func (m *late) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
-	out, err := m.Manager.Output(ctx, id, req)
-	if errors.Is(err, procmgr.ErrNotFound) {
-		m.once.Do(func() { close(m.asked) })
-	}
-	return out, err
-}
-
 // A user interface that follows an ID of its own shows all output, however late the
 // start, and ends with its ctx if the start is refused.
 func TestFollowBeforeTheStart(t *testing.T) {
@@ -281,7 +260,7 @@ func TestFollowBeforeTheStart(t *testing.T) {
 		"refused": {`{"command":"echo first","workdir":"/no/such/directory"}`, "", context.Canceled},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := &late{Manager: host.Chat("a"), asked: make(chan struct{})}
+			m := &lateManager{host.Chat("a"), &lateStart{at: "output", sent: make(chan string, 1), arrive: make(chan struct{})}}
 			var text string
 			var failed error
 			var following sync.WaitGroup

@@ -3,7 +3,6 @@ package toolset_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -276,54 +275,31 @@ func (m *lateManager) Output(ctx context.Context, id string, req procmgr.OutputR
 	return out, err
 }
 
-// A process that does not end is killed, and one that cannot be ended is reported.
-func TestStopKills(t *testing.T) {
+// A process that cannot be ended is reported.
+func TestStopFails(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct {
-		name   string
-		ends   procmgr.Signal // "" for none
-		kill   error
-		signal []procmgr.Signal
-	}{
-		{"terminate", procmgr.Terminate, nil, []procmgr.Signal{"terminate"}},
-		{"kill", procmgr.Kill, nil, []procmgr.Signal{"terminate", "kill"}},
-		{"never", "", errors.New("12 survives"), []procmgr.Signal{"terminate", "kill"}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				m := &fake{list: func(context.Context) ([]procmgr.Process, error) {
-					return []procmgr.Process{{ID: "p1", State: procmgr.Running}, {ID: "bg", State: procmgr.Running, Background: true}}, nil
-				}}
-				m.output = func(_ context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
-					require.Equal(t, "p1", id)
-					if slices.Contains(m.signals, tt.ends) {
-						return exited(id, 143, ""), nil
-					}
-					time.Sleep(req.Wait)
-					return running(id, ""), nil
-				}
-				m.signal = func(_ context.Context, _ string, sig procmgr.Signal) error {
-					if sig == procmgr.Kill {
-						return tt.kill
-					}
-					return nil
-				}
-				began := time.Now()
-				ended, err := newSet(toolset.Static(m), nil).Stop(t.Context())
-				require.Len(t, ended, 1)
-				require.Equal(t, tt.signal, m.signals)
-				require.Equal(t, tt.ends != procmgr.Terminate, time.Since(began) == 2*time.Second)
-				if tt.kill != nil {
-					require.ErrorIs(t, err, tt.kill)
-					require.Equal(t, procmgr.Running, ended[0].State)
-					return
-				}
-				require.NoError(t, err)
-				require.Equal(t, procmgr.Exited, ended[0].State)
-			})
-		})
-	}
+	synctest.Test(t, func(t *testing.T) {
+		survives := errors.New("12 survives")
+		m := &fake{
+			list: func(context.Context) ([]procmgr.Process, error) {
+				return []procmgr.Process{{ID: "p1", State: procmgr.Running}}, nil
+			},
+			output: func(_ context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+				time.Sleep(req.Wait)
+				return running(id, ""), nil
+			},
+			signal: func(_ context.Context, _ string, sig procmgr.Signal) error {
+				return map[procmgr.Signal]error{procmgr.Kill: survives}[sig]
+			},
+		}
+		began := time.Now()
+		ended, err := newSet(toolset.Static(m), nil).Stop(t.Context())
+		require.ErrorIs(t, err, survives)
+		require.Equal(t, 2*time.Second, time.Since(began))
+		require.Equal(t, []procmgr.Signal{"terminate", "kill"}, m.signals)
+		require.Len(t, ended, 1)
+		require.Equal(t, procmgr.Running, ended[0].State)
+	})
 	_, err := newSet(nowhere, nil).Stop(t.Context())
 	require.EqualError(t, err, "toolset: stop: there is none")
 }

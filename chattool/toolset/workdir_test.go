@@ -48,33 +48,19 @@ func walk(ctx context.Context, t *testing.T, set *toolset.Set, steps ...step) {
 // A model is told where it is: in the first result, and whenever that changes.
 func TestWorkDirIsTold(t *testing.T) {
 	t.Parallel()
-	for _, chat := range []string{"", "chat-1"} {
-		t.Run("chat "+chat, func(t *testing.T) {
-			walk(t.Context(), t, newSet(toolset.Static(placed(chat)), nil),
-				step{"process_list", `{}`, ""},
-				step{"execute", `{"command":"x"}`, "/home"},
-				step{"execute", `{"command":"x"}`, ""},
-				step{"process_output", `{"process_id":"a"}`, ""},
-				step{"execute", `{"command":"x","workdir":"/home"}`, ""},
-				step{"execute", `{"command":"x","workdir":"/tmp"}`, "/tmp"},
-				step{"execute", `{"command":"x","workdir":"/tmp","run_in_background":true}`, ""},
-				step{"process_output", `{"process_id":"elsewhere"}`, "/srv"},
-				step{"process_signal", `{"process_id":"a","signal":"kill"}`, ""},
-				step{"execute", `{"command":"x"}`, "/home"},
-				step{"execute", `{"command":" "}`, ""},
-				step{"execute", `{"command":"x"}`, ""},
-			)
-		})
-	}
-	t.Run("the first result is of process_output", func(t *testing.T) {
-		walk(t.Context(), t, newSet(toolset.Static(placed("chat-1")), nil),
-			step{"process_output", `{"process_id":"a"}`, "/home"},
-			step{"execute", `{"command":"x"}`, ""},
-		)
-	})
-	t.Run("no directory known", func(t *testing.T) {
-		walk(t.Context(), t, newSet(toolset.Static(&fake{}), nil), step{"execute", `{"command":"x"}`, ""})
-	})
+	walk(t.Context(), t, newSet(toolset.Static(placed("chat-1")), nil),
+		step{"process_list", `{}`, ""},
+		step{"process_output", `{"process_id":"a"}`, "/home"},
+		step{"execute", `{"command":"x"}`, ""},
+		step{"execute", `{"command":"x","workdir":"/home"}`, ""},
+		step{"execute", `{"command":"x","workdir":"/tmp"}`, "/tmp"},
+		step{"execute", `{"command":"x","workdir":"/tmp","run_in_background":true}`, ""},
+		step{"process_output", `{"process_id":"elsewhere"}`, "/srv"},
+		step{"process_signal", `{"process_id":"a","signal":"kill"}`, ""},
+		step{"execute", `{"command":"x"}`, "/home"},
+		step{"execute", `{"command":" "}`, ""},
+		step{"execute", `{"command":"x"}`, ""},
+	)
 }
 
 // odd is a Manager that is no key of a map.
