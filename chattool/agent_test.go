@@ -3,7 +3,6 @@ package chattool_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"testing"
 
@@ -11,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/toolproc/toolproc/chattool"
 	"github.com/toolproc/toolproc/chattool/toolset"
-	"github.com/toolproc/toolproc/procmgr"
 )
 
 // A scripted model makes all its calls in its first step, and then says that it
@@ -79,52 +77,6 @@ func eachWay(t *testing.T, name string, test func(t *testing.T, streams bool)) {
 		t.Run(name+", "+way, func(t *testing.T) {
 			t.Parallel()
 			test(t, streams)
-		})
-	}
-}
-
-// If a tool goes wrong, in any way, the model reads a result. The step goes on,
-// and no command runs twice.
-func TestAgent(t *testing.T) {
-	t.Parallel()
-	calls := []fantasy.ToolCallContent{
-		{ToolCallID: "ok", ToolName: "execute", Input: `{"command":"true"}`},
-		{ToolCallID: "list", ToolName: "process_list", Input: `{}`},
-		{ToolCallID: "mistake", ToolName: "execute", Input: `{"command":"x","timeout":120000}`},
-		{ToolCallID: "last", ToolName: "process_output", Input: `{"process_id":"a"}`},
-	}
-	for _, tt := range []struct {
-		name    string
-		code    int
-		err     error
-		content string // of the first call
-	}{
-		{name: "success", content: `"success":true`},
-		{name: "failure", code: 1, content: `"exit_code":1`},
-		{name: "no manager", err: errors.New("the workspace is stopped"), content: "the workspace is stopped"},
-	} {
-		eachWay(t, tt.name, func(t *testing.T, streams bool) {
-			manager := newScript(t, tt.code)
-			model := &scripted{calls: calls}
-			agent := chattool.NewAgent(model, all(func(context.Context) (procmgr.Manager, error) { return manager, tt.err }))
-			results := run(t, agent, streams, nil, nil)
-			require.Len(t, results, len(calls), "every call has a result")
-			content, isError := said(t, results["ok"])
-			require.Contains(t, content, tt.content)
-			require.Equal(t, tt.err != nil, isError)
-			content, isError = said(t, results["mistake"])
-			require.Contains(t, content, "without a unit")
-			require.True(t, isError)
-			if tt.err == nil {
-				require.Equal(t, []string{"true"}, manager.runs())
-			}
-			require.Len(t, model.sent[0].Tools, 4)
-			for _, sent := range model.sent[0].Tools {
-				schema := sent.(fantasy.FunctionTool).InputSchema
-				require.Equal(t, "object", schema["type"])
-				require.NotNil(t, schema["properties"])
-				require.NotNil(t, schema["required"])
-			}
 		})
 	}
 }

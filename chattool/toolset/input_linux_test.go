@@ -167,8 +167,6 @@ func TestInputDefinitions(t *testing.T) {
 	require.Equal(t, without[2:4], with[2:4])
 	require.NotContains(t, string(without[1].Schema), "screen")
 	require.Contains(t, string(with[1].Schema), `"screen":{"type":"boolean"`)
-	require.Equal(t, "process_input", with[4].Name)
-	require.False(t, with[4].Parallel)
 	for _, key := range procmgr.KeyNames() {
 		require.Contains(t, string(with[4].Schema), key)
 	}
