@@ -2,6 +2,7 @@ package toolset_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
@@ -171,7 +172,7 @@ func randomScripts(t *testing.T, n int) {
 	var wg sync.WaitGroup
 	for caller := range callers {
 		m := manager.Chat("chat-" + strconv.Itoa(caller))
-		set := newSet(toolset.Static(m), nil)
+		set := newSet(toolset.Static(m), &toolset.Options{ProcessID: func(_ context.Context, c toolset.Call) string { return c.ID }})
 		wg.Go(func() {
 			for i := caller; i < n && !t.Failed(); i += callers {
 				s := scripter{Rand: rand.New(rand.NewPCG(seed, uint64(i)))}
@@ -195,8 +196,25 @@ func oneScript(t *testing.T, m procmgr.Manager, set *toolset.Set, s scripter, wh
 	fail := func(format string, args ...any) {
 		t.Errorf("%s: %s\nthe script:\n%s", which, fmt.Sprintf(format, args...), excerpt(command))
 	}
-	res := set.Call(t.Context(), toolset.Call{ID: "c", Name: "execute", Arguments: []byte(arguments(t,
+	id := procmgr.NewID()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var streamed strings.Builder // what is read by offset while it is printed
+	var following sync.WaitGroup
+	follow := procmgr.FollowOptions{Await: true, Every: -1, Limit: 300 + s.IntN(20_000)}
+	following.Go(func() {
+		for chunk, err := range procmgr.Follow(ctx, m, id, &follow) {
+			if streamed.WriteString(chunk.Text); err != nil || chunk.Gap > 0 {
+				fmt.Fprintf(&streamed, "[%d bytes are missing, error %v]", chunk.Gap, err)
+			}
+		}
+	})
+	res := set.Call(ctx, toolset.Call{ID: id, Name: "execute", Arguments: []byte(arguments(t,
 		"command", command, "timeout", 120, "max_output", 200+s.IntN(12_000)))})
+	if res.Report.State != procmgr.Exited {
+		cancel()
+	}
+	following.Wait()
 	rep := res.Report
 	if res.IsError || rep.State != procmgr.Exited || rep.ExitCode == nil {
 		fail("%s", excerpt(res.Content))
@@ -212,7 +230,9 @@ func oneScript(t *testing.T, m procmgr.Manager, set *toolset.Set, s scripter, wh
 	if rep.Truncated != nil && rep.Truncated.OriginalBytes != int64(len(whole)) {
 		fail("%d bytes were printed, and truncated says %+v", len(whole), *rep.Truncated)
 	}
-	id := res.Output.Process.ID
+	if streamed.String() != whole {
+		fail("read while it ran was %s, and ought to be %s", excerpt(streamed.String()), excerpt(whole))
+	}
 	out, err := m.Output(t.Context(), id, procmgr.OutputRequest{})
 	if err != nil {
 		fail("%v", err)
