@@ -156,7 +156,6 @@ type player struct {
 	set    *toolset.Set // of results in JSON
 	text   *toolset.Set
 	id     *string // of the next process
-	binary string
 	steady *steady
 }
 
@@ -200,16 +199,9 @@ func (s *steady) fix(out procmgr.Output) procmgr.Output {
 
 func newPlayer(t testing.TB) player {
 	t.Helper()
-	dir := t.TempDir()
-	binary, err := os.Executable()
-	require.NoError(t, err)
 	here, err := os.Getwd()
 	require.NoError(t, err)
-	opts := &proclocal.Options{LogDir: filepath.Join(dir, "logs"), WorkDir: here}
-	opts.Env.Set = map[string]string{
-		"TOOLSET_CORPUS": "play",
-		"GORACE":         "atexit_sleep_ms=0", // or each child takes a second to exit
-	}
+	opts := &proclocal.Options{LogDir: t.TempDir(), WorkDir: here}
 	opts.Env.Allow = []string{"*"} // no note on what the tests' own environment has
 	manager := newHost(t, opts)
 	s := &steady{Manager: manager.Chat("chat"), path: "/var/lib/agent/19-5aymafeemy.log"}
@@ -219,29 +211,8 @@ func newPlayer(t testing.TB) player {
 		set:    newSet(toolset.Static(s), &toolset.Options{ProcessID: next}),
 		text:   newSet(toolset.Static(s), &toolset.Options{Format: toolset.FormatText}),
 		id:     id,
-		binary: binary,
 		steady: s,
 	}
-}
-
-// play returns the command by which this test binary prints a recording.
-func (p player) play(r recording) string {
-	return fmt.Sprintf("exec '%s' '-test.run=^TestCorpusChild$' %s %s", p.binary, r.dir, r.name)
-}
-
-// TestCorpusChild is no test: it is the child that prints a recording, in
-// blocks as large as a pipe's, and exits with its code.
-func TestCorpusChild(t *testing.T) {
-	if os.Getenv("TOOLSET_CORPUS") != "play" {
-		return // go test runs it, and not TestCorpus
-	}
-	r := load(t, os.Args[len(os.Args)-2], os.Args[len(os.Args)-1])
-	for block := range slices.Chunk(r.raw, 64<<10) {
-		if _, err := os.Stdout.Write(block); err != nil {
-			os.Exit(125)
-		}
-	}
-	os.Exit(r.exitCode)
 }
 
 // measure replays a recording.
@@ -249,7 +220,7 @@ func (p player) measure(t *testing.T, r recording) measurement {
 	m := measurement{recording: r}
 	// The same ID in each run, so that the same room is left for the output.
 	*p.id = "id" + hashOf(r.dir + r.name)[:8]
-	res := p.set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(arguments(t, "command", p.play(r), "timeout", "60s"))})
+	res := p.set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(arguments(t, "command", fmt.Sprintf("gzip -dc %s/%s.raw.gz; exit %d", r.dir, r.name, r.exitCode), "timeout", "60s"))})
 	require.False(t, res.IsError, res.Content)
 	require.Equal(t, r.exitCode, *res.Report.ExitCode)
 	logPath := p.steady.log
