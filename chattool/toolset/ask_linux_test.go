@@ -84,17 +84,6 @@ func TestLocalOtherQuestion(t *testing.T) {
 	require.Equal(t, 0, d.ends())
 }
 
-// A command without a stdin, and one that does not ask, is as ever.
-func TestLocalNoQuestion(t *testing.T) {
-	t.Parallel()
-	l := newLocal(t, withInput)
-	for _, stdin := range []string{"", "open", "terminal"} {
-		got := l.call(t.Context(), "execute", "timeout", "1s", "stdin", stdin, "command", `printf 'Overwrite? [y/N] '; sleep 600`)
-		require.NotContains(t, got, "waiting_for_input", "%v", got)
-		require.Contains(t, got["error"], "still running after 1s")
-	}
-}
-
 // What begins to wait in the background is told in the next result, once, or in an Inbox.
 func TestQuestionIsTold(t *testing.T) {
 	t.Parallel()

@@ -191,15 +191,6 @@ func TestEncodedLimitOfACarelessManager(t *testing.T) {
 	}
 }
 
-// Output that is short after folding is not cut before.
-func TestFoldedBeforeItIsCut(t *testing.T) {
-	t.Parallel()
-	data := strings.Repeat("y\n", 7000)
-	_, got := call(t, printer(t, []byte(data), 1<<20), nil, "execute", `{"command":"x"}`)
-	require.Equal(t, "y\n... [the line above 6999 times more] ...\n", got["output"])
-	require.NotContains(t, got, "truncated")
-}
-
 // A binary whose end matters, and a text whose middle is gone already, are cut
 // at the one place.
 func TestOneCut(t *testing.T) {

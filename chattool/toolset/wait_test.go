@@ -63,12 +63,6 @@ func TestWaitForPortIsRefused(t *testing.T) {
 	res, got := call(t, m, nil, "process_output", arguments(t, "process_id", "p1", "wait_for_port", "3000"))
 	require.True(t, res.IsError)
 	require.Equal(t, "process_output: wait_for_port does not work here: the ports of a process cannot be told on darwin. Use wait_for with a line that the process prints when it is ready", got["error"])
-
-	for _, bad := range []any{0, -1, 65536, 1.5, "http", true} {
-		res, got := call(t, &fake{}, nil, "process_output", arguments(t, "process_id", "p1", "wait_for_port", bad))
-		require.True(t, res.IsError)
-		require.Contains(t, got["error"], `"wait_for_port": got`)
-	}
 }
 
 // The note quotes the match of wait_for, and counts the bytes that wait_for did
