@@ -65,24 +65,9 @@ func TestLocalLogWithoutBytes(t *testing.T) {
 	require.Contains(t, got["note"], "without a log (nothing could be written: no space left on device), the middle of a long output is not kept")
 }
 
-// A model waits for a real server's port.
+// A model waits for a real server's port. A second server of the chat is told who has that,
+// in its own result or in its notice.
 func TestRealPort(t *testing.T) {
-	t.Parallel()
-	testenv.Programs(t, "python3")
-	l := newLocal(t, nil)
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	port := free.Addr().(*net.TCPAddr).Port
-	require.NoError(t, free.Close())
-	command := fmt.Sprintf("python3 -m http.server --bind 127.0.0.1 %d", port)
-	server := l.call(t.Context(), "execute", "command", command, "run_in_background", true)["process_id"].(string)
-	got := l.call(t.Context(), "process_output", "process_id", server, "wait_for_port", port, "wait_timeout", "60s")
-	require.Contains(t, got["note"], fmt.Sprintf("It listens on port %d (127.0.0.1:%d, pid ", port, port))
-	l.call(t.Context(), "process_signal", "process_id", server, "signal", "kill")
-}
-
-// A second server of the chat is told who has its port, in its own result or in its notice.
-func TestLocalPortIsTaken(t *testing.T) {
 	t.Parallel()
 	testenv.Programs(t, "python3")
 	free, err := net.Listen("tcp", "127.0.0.1:0")
@@ -95,7 +80,8 @@ func TestLocalPortIsTaken(t *testing.T) {
 	started := l.call(t.Context(), "execute", "command", server, "run_in_background", true)
 	require.NotContains(t, started["note"], "The same command")
 	first := started["process_id"]
-	l.call(t.Context(), "process_output", "process_id", first, "wait_for_port", port, "wait_timeout", "1m")
+	got := l.call(t.Context(), "process_output", "process_id", first, "wait_for_port", port, "wait_timeout", "1m")
+	require.Contains(t, got["note"], fmt.Sprintf("It listens on port %d (127.0.0.1:%d, pid ", port, port))
 
 	second := l.call(t.Context(), "execute", "command", server, "timeout", "1m")
 	require.Contains(t, second["note"], fmt.Sprintf("The same command already runs in this directory, as process %s.", first))

@@ -206,14 +206,6 @@ func TestOneCut(t *testing.T) {
 	require.Contains(t, text, "[omitted "+strconv.Itoa(int(told["omitted_bytes"].(float64)))+" bytes]")
 }
 
-// From an offset on, bytes that are no UTF-8 count as what they are.
-func TestEncodedLimitFromAnOffset(t *testing.T) {
-	t.Parallel()
-	data := []byte("skipped" + strings.Repeat("\xff\x00", 8000))
-	_, got := call(t, printer(t, data, 1<<20), nil, "process_output", `{"process_id":"p1","since":7}`)
-	require.EqualValues(t, len(data)-7, got["truncated"].(map[string]any)["original_bytes"])
-}
-
 func TestFoldedResult(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("not yet\n", 1000)

@@ -2,7 +2,6 @@ package toolset_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"runtime"
 	"strings"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/proclocal"
 	"github.com/toolproc/toolproc/procmgr/proctest"
 )
 
@@ -247,41 +245,20 @@ func TestOnWait(t *testing.T) {
 	}
 }
 
-// A user interface that follows an ID of its own shows all output, however late the
-// start, and ends with its ctx if the start is refused.
+// A user interface that follows an ID of its own shows all output, however late the start.
 func TestFollowBeforeTheStart(t *testing.T) {
-	host := newHost(t, &proclocal.Options{})
-	for name, tt := range map[string]struct {
-		arguments string
-		text      string
-		err       error
-	}{
-		"started": {`{"command":"echo first; echo second"}`, "first\nsecond\n", nil},
-		"refused": {`{"command":"echo first","workdir":"/no/such/directory"}`, "", context.Canceled},
-	} {
-		t.Run(name, func(t *testing.T) {
-			m := &lateManager{host.Chat("a"), &lateStart{at: "output", sent: make(chan string, 1), arrive: make(chan struct{})}}
-			var text string
-			var failed error
-			var following sync.WaitGroup
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			set := newSet(toolset.Static(m), &toolset.Options{ProcessID: func(_ context.Context, c toolset.Call) string {
-				id := c.ID
-				following.Go(func() {
-					for chunk, err := range procmgr.Follow(ctx, m, id, &procmgr.FollowOptions{Await: true}) {
-						text, failed = text+chunk.Text, err
-					}
-				})
-				return id
-			}})
-			set.Call(t.Context(), toolset.Call{ID: name, Name: "execute", Arguments: json.RawMessage(tt.arguments)})
-			if tt.err != nil {
-				cancel()
+	m := &lateManager{newHost(t, nil).Chat("a"), &lateStart{at: "output", sent: make(chan string, 1), arrive: make(chan struct{})}}
+	var text string
+	var following sync.WaitGroup
+	set := newSet(toolset.Static(m), &toolset.Options{ProcessID: func(_ context.Context, c toolset.Call) string {
+		following.Go(func() {
+			for chunk := range procmgr.Follow(t.Context(), m, c.ID, &procmgr.FollowOptions{Await: true}) {
+				text += chunk.Text
 			}
-			following.Wait()
-			require.Equal(t, tt.text, text)
-			require.ErrorIs(t, failed, tt.err)
 		})
-	}
+		return c.ID
+	}})
+	set.Call(t.Context(), toolset.Call{ID: "started", Name: "execute", Arguments: []byte(`{"command":"echo first; echo second"}`)})
+	following.Wait()
+	require.Equal(t, "first\nsecond\n", text)
 }

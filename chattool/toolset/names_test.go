@@ -21,9 +21,9 @@ var ownName = regexp.MustCompile(`\b(execute|process_output|process_list|process
 // that a model reads.
 func TestNames(t *testing.T) {
 	t.Parallel()
-	chosen := maps.Clone(hostNames)
-	set := newSet(toolset.Static(&fake{}), &toolset.Options{Names: chosen})
-	chosen["execute"] = "sh" // the map is copied
+	opts := &toolset.Options{Names: maps.Clone(hostNames)}
+	set := newSet(toolset.Static(&fake{}), opts)
+	opts.Names["execute"], opts.Format = "sh", toolset.FormatText // they are copied
 	var names []string
 	for _, def := range set.Definitions() {
 		names = append(names, def.Name)

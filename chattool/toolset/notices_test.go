@@ -193,29 +193,6 @@ func TestNoEvents(t *testing.T) {
 	require.Contains(t, say(t, set, "execute", `{"command":"x","run_in_background":true,"notify_on":"/x/i"}`).Content, "The slashes of notify_on are searched for")
 }
 
-// What a result tells counts against its budget.
-func TestMeanwhileCounts(t *testing.T) {
-	t.Parallel()
-	for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
-		w := newWorld()
-		set := newSet(toolset.Static(&view{w, "chat"}), &toolset.Options{Format: format})
-		for range 8 {
-			background(t, w, set, strings.Repeat("c", 100)).line = strings.Repeat("l", 60)
-		}
-		for _, l := range w.all {
-			w.exit(l, 0)
-		}
-		big := w.begin("chat", procmgr.StartRequest{})
-		for i := range 4000 {
-			big.line += fmt.Sprintf("line %d\n", i)
-		}
-		res := say(t, set, "process_output", arguments(t, "process_id", big.ID, "max_output", 3000))
-		require.Len(t, res.Report.Meanwhile, 8)
-		require.LessOrEqual(t, len(res.Content), 6000)
-		require.Greater(t, len(res.Content), 4500)
-	}
-}
-
 // partly is a chat on several machines. One machine never answers.
 type partly struct{ *view }
 

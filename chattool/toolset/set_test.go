@@ -75,16 +75,6 @@ func TestPanics(t *testing.T) {
 	}
 }
 
-func TestOptionsAreCopied(t *testing.T) {
-	t.Parallel()
-	m := &fake{}
-	opts := &toolset.Options{DefaultTimeout: time.Second}
-	set := newSet(toolset.Static(m), opts)
-	opts.DefaultTimeout = time.Minute
-	set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x"}`)})
-	require.Equal(t, time.Second, m.starts[0].Wait)
-}
-
 // The paths of source files that %+v prints are nothing for a model.
 func TestErrorsAreShort(t *testing.T) {
 	t.Parallel()
