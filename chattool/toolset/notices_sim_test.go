@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -25,8 +24,7 @@ type simulation struct {
 	world  *world
 	chat   string
 	view   func() *view
-	fresh  func() *toolset.Set // one that has not seen this chat
-	sets   []*host             // two programs
+	sets   []*host // two programs
 	fates  map[string]*destiny
 	gaps   bool // events get lost
 	drops  bool // records get lost
@@ -251,6 +249,11 @@ func (s *simulation) any(wanted func(*destiny) bool) *destiny {
 	return some[s.IntN(len(some))]
 }
 
+// fresh returns a Set that has not seen this chat.
+func (s *simulation) fresh() *toolset.Set {
+	return newSet(resolve, &toolset.Options{NoticesInInbox: s.mode})
+}
+
 func (s *simulation) context() context.Context {
 	return context.WithValue(context.Background(), viewKey{}, s.view)
 }
@@ -361,16 +364,11 @@ func (s *simulation) run() error {
 
 // simulate runs schedules until one fails, at most as many as most.
 func simulate(most int, mode bool, seed uint64) error {
-	var pool []*toolset.Set
 	for n := range most {
-		if n%64 == 0 {
-			pool = nil // a Set for each schedule would cost more than the schedules
-		}
-		used := 0
 		rng := rand.New(rand.NewPCG(seed, uint64(n)))
 		s := &simulation{
 			Rand:  rng,
-			chat:  "chat-" + strconv.Itoa(n),
+			chat:  "chat",
 			world: newWorld(),
 			sets:  make([]*host, 1+rng.IntN(2)),
 			fates: make(map[string]*destiny),
@@ -378,12 +376,6 @@ func simulate(most int, mode bool, seed uint64) error {
 			gaps:  rng.IntN(4) == 0,
 			steps: 4 + rng.IntN(20),
 			crash: mode && rng.IntN(2) == 0,
-			fresh: func() *toolset.Set {
-				if used++; used > len(pool) {
-					pool = append(pool, newSet(resolve, &toolset.Options{NoticesInInbox: mode}))
-				}
-				return pool[used-1]
-			},
 		}
 		s.drops = rng.IntN(3) == 0 && (!s.crash || !s.gaps)
 		// If all records of a chat have gone, only its manager can name it.
