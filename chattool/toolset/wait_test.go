@@ -20,41 +20,6 @@ func listeningOn(out procmgr.Output, addrs ...string) procmgr.Output {
 	return out
 }
 
-// The note says whether the process listens on wait_for_port.
-func TestWaitForPortTells(t *testing.T) {
-	t.Parallel()
-	matched := listeningOn(running("p1", "ready\n"), "127.0.0.1:3000")
-	matched.Matched, matched.MatchedLine = true, "ready"
-	for _, tt := range []struct {
-		name, pattern string
-		out           procmgr.Output
-		want          string
-	}{
-		{"it listens", "", listeningOn(running("p1", ""), "127.0.0.1:80", "[::1]:3000"), "It listens on port 3000 ([::1]:3000, pid 4760)."},
-		{"on another port", "", listeningOn(running("p1", ""), "0.0.0.0:3001"), "It does not listen on port 3000 after 10s; it listens on 0.0.0.0:3001."},
-		{"on none", "", running("p1", ""), "It does not listen on port 3000 after 10s; it listens on no port."},
-		{"detached", "", detached("p1", 0, ""), "It does not listen on port 3000, and the shell has ended; it listens on no port."},
-		{"ended", "", exited("p1", 0, ""), "The process ended and does not listen on port 3000."},
-		{"before the pattern", "ready", listeningOn(running("p1", ""), "127.0.0.1:3000"), "It listens on port 3000 (127.0.0.1:3000, pid 4760)."},
-		{"with the pattern", "ready", matched, `It listens on port 3000 (127.0.0.1:3000, pid 4760). wait_for matched at offset 0: "ready".`},
-		{"neither", "ready", running("p1", ""), "it listens on no port. wait_for did not match within 10s; the process still runs."},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			m := &fake{output: func(_ context.Context, _ string, req procmgr.OutputRequest) (procmgr.Output, error) {
-				require.Equal(t, 3000, req.UntilListening)
-				return tt.out, nil
-			}}
-			pairs := []any{"process_id", "p1", "wait_for_port", 3000}
-			if tt.pattern != "" {
-				pairs = append(pairs, "wait_for", tt.pattern)
-			}
-			res, got := call(t, m, nil, "process_output", arguments(t, pairs...))
-			require.False(t, res.IsError)
-			require.Contains(t, got["note"], tt.want)
-		})
-	}
-}
-
 func TestWaitForPortIsRefused(t *testing.T) {
 	t.Parallel()
 	m := &fake{output: func(context.Context, string, procmgr.OutputRequest) (procmgr.Output, error) {
@@ -82,6 +47,7 @@ func TestWaitForTells(t *testing.T) {
 		out.Next = 10
 		return out
 	}
+	ready := listeningOn(matched("ready", 0), "127.0.0.1:3000")
 	// A server is often ready before the first result, whose next_offset the model goes on from.
 	const before = "Output before since was not searched; leave since out to search that too."
 	for _, tt := range []struct {
@@ -110,10 +76,25 @@ func TestWaitForTells(t *testing.T) {
 		{"slashes", "/ready/", running("p1", "ready"), "The slashes of wait_for are searched for, too", "bytes of the output"},
 		{"slashes and flags", "/ready/i", running("p1", "ready"), "(?i) in front of a pattern ignores case.", "bytes of the output"},
 		{"a path", "/usr/lib", running("p1", ""), "did not match within 10s", "slashes"},
+
+		{"port 3000: it listens", "", listeningOn(running("p1", ""), "127.0.0.1:80", "[::1]:3000"), "It listens on port 3000 ([::1]:3000, pid 4760).", ""},
+		{"port 3000: on another port", "", listeningOn(running("p1", ""), "0.0.0.0:3001"), "It does not listen on port 3000 after 10s; it listens on 0.0.0.0:3001.", ""},
+		{"port 3000: on none", "", running("p1", ""), "It does not listen on port 3000 after 10s; it listens on no port.", ""},
+		{"port 3000: detached", "", detached("p1", 0, ""), "It does not listen on port 3000, and the shell has ended; it listens on no port.", ""},
+		{"port 3000: ended", "", exited("p1", 0, ""), "The process ended and does not listen on port 3000.", ""},
+		{"port 3000: before the pattern", "ready", listeningOn(running("p1", ""), "127.0.0.1:3000"), "It listens on port 3000 (127.0.0.1:3000, pid 4760).", "wait_for"},
+		{"port 3000: with the pattern", "ready", ready, `It listens on port 3000 (127.0.0.1:3000, pid 4760). wait_for matched at offset 0: "ready".`, ""},
+		{"port 3000: neither", "ready", running("p1", ""), "it listens on no port. wait_for did not match within 10s; the process still runs.", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			since := map[bool]int{true: 10}[strings.HasPrefix(tt.name, "since 10")]
-			res, got := call(t, &fake{output: answerOutput(tt.out)}, nil, "process_output", arguments(t, "process_id", "p1", "wait_for", tt.pattern, "since", since))
+			pairs := []any{"process_id", "p1", "wait_for", tt.pattern}
+			if strings.HasPrefix(tt.name, "since 10") {
+				pairs = append(pairs, "since", 10)
+			}
+			if strings.HasPrefix(tt.name, "port 3000") {
+				pairs = append(pairs, "wait_for_port", 3000)
+			}
+			res, got := call(t, &fake{output: answerOutput(tt.out)}, nil, "process_output", arguments(t, pairs...))
 			require.False(t, res.IsError)
 			require.Contains(t, got["note"], tt.want)
 			require.Less(t, len(got["note"].(string)), 600)
