@@ -19,59 +19,45 @@ import (
 
 func TestResolver(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct {
-		name     string
-		resolver toolset.Resolver
-		want     string
-	}{
-		{"error", func(context.Context) (procmgr.Manager, error) { return nil, errors.New("the workspace is stopped") }, "the workspace is stopped"},
-		{"nil", func(context.Context) (procmgr.Manager, error) { return nil, nil }, "there is no process manager for this chat"},
-		{"nil pointer", func(context.Context) (procmgr.Manager, error) { return (*fake)(nil), nil }, "there is no process manager for this chat"},
-		{"panic", func(context.Context) (procmgr.Manager, error) { panic("lost my head") }, "lost my head"},
+	for name, resolver := range map[string]toolset.Resolver{
+		"the workspace is stopped":                  func(context.Context) (procmgr.Manager, error) { return nil, errors.New("the workspace is stopped") },
+		"there is no process manager for this chat": func(context.Context) (procmgr.Manager, error) { return nil, nil },
+		"so nothing was done; tell the user":        func(context.Context) (procmgr.Manager, error) { return (*fake)(nil), nil },
+		"lost my head":                              func(context.Context) (procmgr.Manager, error) { panic("lost my head") },
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			for tool, arguments := range anyCall {
-				res := newSet(tt.resolver, nil).Call(t.Context(), toolset.Call{Name: tool, Arguments: json.RawMessage(arguments)})
-				require.True(t, res.IsError)
-				require.Contains(t, contents(t, res)["error"], tt.want)
-				require.NotContains(t, res.Content, "may have started")
-			}
-		})
+		for tool, arguments := range anyCall {
+			res := say(t, newSet(resolver, nil), tool, arguments)
+			require.True(t, res.IsError)
+			require.Contains(t, contents(t, res)["error"], name)
+			require.NotContains(t, res.Content, "may have started")
+		}
 	}
 }
 
+// A call survives a manager or a hook that panics, and says which process may live.
 func TestPanics(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct {
-		name, tool, arguments string
-		opts                  *toolset.Options
-		id                    bool
-	}{
-		{"start", "execute", `{"command":"x"}`, fixed(), true},
-		{"output", "process_output", `{"process_id":"p1"}`, nil, false},
-		{"list", "process_list", ``, nil, false},
-		{"signal", "process_signal", `{"process_id":"p1","signal":"kill"}`, nil, false},
-		{"hook", "execute", `{"command":"x"}`, &toolset.Options{ProcessID: func(context.Context, toolset.Call) string { panic("ouch") }}, false},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			m := &fake{
-				start:  func(context.Context, procmgr.StartRequest) (procmgr.Output, error) { panic(errors.New("ouch")) },
-				output: func(context.Context, string, procmgr.OutputRequest) (procmgr.Output, error) { panic("ouch") },
-				list:   func(context.Context) ([]procmgr.Process, error) { panic("ouch") },
-				signal: func(context.Context, string, procmgr.Signal) error { panic("ouch " + strings.Repeat("x", 1<<20)) },
-			}
-			res, got := call(t, m, tt.opts, tt.tool, tt.arguments)
+	m := &fake{
+		start:  func(context.Context, procmgr.StartRequest) (procmgr.Output, error) { panic(errors.New("ouch")) },
+		output: func(context.Context, string, procmgr.OutputRequest) (procmgr.Output, error) { panic("ouch") },
+		list:   func(context.Context) ([]procmgr.Process, error) { panic("ouch") },
+		signal: func(context.Context, string, procmgr.Signal) error { panic("ouch " + strings.Repeat("x", 1<<20)) },
+	}
+	hook := &toolset.Options{ProcessID: func(context.Context, toolset.Call) string { panic("ouch") }}
+	for _, opts := range []*toolset.Options{fixed(), hook} {
+		for tool, arguments := range anyCall {
+			res, got := call(t, m, opts, tool, arguments)
 			require.True(t, res.IsError)
 			require.Contains(t, got["error"], "the tool failed unexpectedly: ouch")
 			require.NotContains(t, res.Content, ".go:", "no stack")
 			require.Less(t, len(res.Content), 4096)
-			if tt.id {
+			if tool == "execute" && opts != hook {
 				require.Equal(t, "p1", got["process_id"])
 				require.Contains(t, got["note"], "may have started as process p1")
 			} else {
 				require.NotContains(t, got, "process_id")
 			}
-		})
+		}
 	}
 }
 
