@@ -2,6 +2,7 @@ package toolset
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 
 	"github.com/toolproc/toolproc/chattool/arguments"
@@ -23,9 +24,7 @@ type Definition struct {
 // SchemaMap returns Schema in the form that most libraries want. The caller owns it.
 func (d Definition) SchemaMap() map[string]any {
 	var schema map[string]any
-	if err := json.Unmarshal(d.Schema, &schema); err != nil {
-		return nil // it is not one of a Set
-	}
+	_ = json.Unmarshal(d.Schema, &schema) // nil if it is not one of a Set
 	return schema
 }
 
@@ -122,6 +121,7 @@ func (k *kit) longest() string {
 // fill puts the Set's own names and times, and what is known of the machine, into a
 // description.
 func (k *kit) fill(description string, on machine) string {
+	usual, _ := k.allow(0)
 	notifyOn, stdin, screen := notifyOnDescription, "", ""
 	input := "No terminal, stdin is empty: use flags such as -y."
 	if on.silent {
@@ -144,7 +144,7 @@ func (k *kit) fill(description string, on machine) string {
 		"{stdin}", stdin,
 		"{screen}", screen,
 		"{keys}", strings.Join(procmgr.KeyNames(), ", "),
-		"{tokens}", k.byDefault(),
+		"{tokens}", strconv.Itoa(usual.bytes/tokenBytes),
 		"{default}", wording.Duration(k.opts.DefaultTimeout),
 		"{max}", k.longest(),
 	).Replace(description)

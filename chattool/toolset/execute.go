@@ -196,9 +196,6 @@ func (r *run) promise(ctx context.Context, p procmgr.Process) string {
 	if p.Stdin != procmgr.StdinEmpty {
 		when += ", when it waits for input"
 	}
-	if r.req.Notify != "" {
-		when += ", or when a line matches notify_on"
-	}
 	if !r.kit.opts.NoticesInInbox {
 		when += ", in the result of a later call"
 	}

@@ -56,16 +56,6 @@ func (k *kit) allow(want int) (b budget, note string) {
 	return budget{tokens * tokenBytes, tokens == most}, note
 }
 
-// byDefault says in a description how many tokens a result has by default.
-func (k *kit) byDefault() string {
-	b, _ := k.allow(0)
-	tokens := b.bytes / tokenBytes
-	if tokens%1000 == 0 {
-		return strconv.Itoa(tokens/1000) + "k"
-	}
-	return strconv.Itoa(tokens)
-}
-
 // outputLimits returns how much output to ask a manager for, and how much of that for
 // highlights, so that most results need no second request. The output of most tools
 // is some percent longer in JSON.
