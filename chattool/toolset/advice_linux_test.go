@@ -40,9 +40,10 @@ func TestLocalQuestions(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			testenv.Programs(t, tt.program)
-			l := newLocal(t, nil)
+			l := newLocal(t, withInput)
 			got := l.call(t.Context(), "execute", "command", tt.command, "timeout", "1m")
 			require.Equal(t, tt.success, got["success"], got)
+			require.Equal(t, tt.want == stdin, strings.Contains(fmt.Sprint(got["note"]), `start it again with stdin "open", and answer with process_input`))
 			require.Contains(t, got["note"], tt.want, got)
 		})
 	}

@@ -137,6 +137,7 @@ func TestQuestionIsShown(t *testing.T) {
 	set := newSet(toolset.Static(m), withInput)
 	res := say(t, set, "execute", `{"command":"read -r x","stdin":"open"}`)
 	require.NotNil(t, res.Report.Waiting, res.Content)
+	require.Contains(t, res.Report.Notes, `It waits for input. Answer with process_input {"process_id":"`+res.Report.ProcessID+`","text":"…\n"}.`)
 	require.Empty(t, say(t, set, "execute", `{"command":"true"}`).Report.Meanwhile)
 	text := newSet(toolset.Static(m), &toolset.Options{Input: true, Format: toolset.FormatText})
 	require.Contains(t, say(t, text, "process_output", arguments(t, "process_id", res.Report.ProcessID, "wait_timeout", "0s")).Content, "running · waiting_for_input true · ")

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
-	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -87,6 +86,7 @@ func TestLocalInputIsRefused(t *testing.T) {
 		got := l.call(t.Context(), "process_input", tt.pairs...)
 		require.Contains(t, got["error"], tt.want, name)
 	}
+	require.Contains(t, terminal.input("text", "x\n")["note"], `press keys ["enter"]`)
 	ended := l.call(t.Context(), "execute", "command", "true", "run_in_background", true)
 	require.Equal(t, "exited", ended["state"])
 	processes := l.call(t.Context(), "process_list")["processes"].([]any)
@@ -102,27 +102,6 @@ func TestLocalInputIsRefused(t *testing.T) {
 	require.Contains(t, got["error"], "there is no argument")
 	got = plain.call(t.Context(), "process_input", "process_id", "x")
 	require.Contains(t, got["error"], "there is no tool")
-}
-
-// A question of a command without a stdin gets a note on how to answer it. If the
-// command has a stdin, the note says what answers it.
-func TestHeldLocalInputNotes(t *testing.T) {
-	testenv.Held(t)
-	t.Parallel()
-	testenv.Programs(t, "bash")
-	l := newLocal(t, withInput)
-	const question = `printf 'Continue? [y/N] '; sleep 600`
-	got := l.call(t.Context(), "execute", "command", question, "timeout", "1500ms")
-	require.Contains(t, got["note"], `start it again with stdin "open", and answer with process_input`)
-	d := l.open("open", `printf 'Continue? [y/N] '; read -r x; echo "$x"`)
-	d.until("Continue")
-	got = l.call(t.Context(), "process_output", "process_id", d.id, "wait_timeout", "1500ms")
-	require.Contains(t, got["note"], "Answer with process_input")
-	shell := l.open("terminal", "PS1='ready> ' bash --norc -i")
-	shell.until("ready>")
-	got = shell.input("text", "echo $((6*7))\n")
-	require.Contains(t, got["note"], `press keys ["enter"]`)
-	require.Contains(t, shell.input("keys", []string{"enter"}, "wait_for", "^42$")["output"], "42\n")
 }
 
 // A full screen that a command draws is its result, of process_input too, and
