@@ -118,35 +118,6 @@ func TestExecuteCutShort(t *testing.T) {
 	}
 }
 
-func TestCanceledBefore(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
-	defer cancel()
-	for _, tt := range []struct{ name, tool, arguments, want string }{
-		{"execute", "execute", `{"command":"x"}`, "the call ran out of time; nothing was started"},
-		{"process_signal", "process_signal", `{"process_id":"p","signal":"kill"}`, "no signal was sent"},
-		{"process_list", "process_list", ``, "nothing was listed"},
-		{"process_output", "process_output", `{"process_id":"p"}`, "process p was left alone"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			m := &fake{
-				list: func(ctx context.Context) ([]procmgr.Process, error) { return nil, ctx.Err() },
-				output: func(ctx context.Context, id string, _ procmgr.OutputRequest) (procmgr.Output, error) {
-					return running(id, ""), ctx.Err()
-				},
-			}
-			res, got := callContext(ctx, t, m, fixed(), tt.tool, tt.arguments)
-			require.False(t, res.IsError)
-			require.False(t, res.Report.Unknown)
-			require.Equal(t, false, got["success"])
-			require.Contains(t, got["error"], tt.want)
-			require.Empty(t, m.starts)
-			require.Empty(t, m.signals)
-		})
-	}
-}
-
 // soon is a deadline that passes during a call.
 const soon = 20 * time.Millisecond
 
@@ -159,24 +130,32 @@ func inFakeTime(test func(t *testing.T)) func(t *testing.T) {
 	}
 }
 
-// A read or a signal that is cut short ends nothing, and says how to go on.
+// A call that is cut short, or late already, ends nothing, and says how to go on.
 func TestCutShort(t *testing.T) {
 	t.Parallel()
+	const read, kill = `{"process_id":"p1"}`, `{"process_id":"p1","signal":"kill"}`
 	for _, tt := range []struct {
 		name, tool, arguments string
-		deadline              bool
+		deadline, late        bool
 		err                   error
 		want                  string
 	}{
-		{"output, canceled", "process_output", `{"process_id":"p1"}`, false, nil, "the call was canceled; process p1 was left alone"},
-		{"output, canceled with an error", "process_output", `{"process_id":"p1"}`, false, context.Canceled, "the call was canceled; process p1 was left alone"},
-		{"output, deadline", "process_output", `{"process_id":"p1"}`, true, nil, "the call ran out of time; process p1 was left alone"},
-		{"output, deadline with an error", "process_output", `{"process_id":"p1"}`, true, context.DeadlineExceeded, "the call ran out of time; process p1 was left alone"},
-		{"signal, canceled", "process_signal", `{"process_id":"p1","signal":"kill"}`, false, context.Canceled, "unknown whether the signal was sent"},
+		{"output, canceled", "process_output", read, false, false, nil, "the call was canceled; process p1 was left alone"},
+		{"output, canceled with an error", "process_output", read, false, false, context.Canceled, "the call was canceled; process p1 was left alone"},
+		{"output, deadline", "process_output", read, true, false, nil, "the call ran out of time; process p1 was left alone"},
+		{"output, deadline with an error", "process_output", read, true, false, context.DeadlineExceeded, "the call ran out of time; process p1 was left alone"},
+		{"signal, canceled", "process_signal", kill, false, false, context.Canceled, "unknown whether the signal was sent"},
+		{"output, late", "process_output", read, true, true, context.DeadlineExceeded, "process p1 was left alone"},
+		{"signal, late", "process_signal", kill, true, true, nil, "no signal was sent"},
+		{"list, late", "process_list", ``, true, true, nil, "nothing was listed"},
+		{"execute, late", "execute", `{"command":"x"}`, true, true, nil, "the call ran out of time; nothing was started"},
 	} {
 		t.Run(tt.name, inFakeTime(func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), soon)
 			defer cancel()
+			if tt.late {
+				<-ctx.Done()
+			}
 			cut := func(ctx context.Context) error {
 				if !tt.deadline {
 					cancel()
@@ -185,6 +164,7 @@ func TestCutShort(t *testing.T) {
 				return tt.err
 			}
 			m := &fake{
+				list:   func(ctx context.Context) ([]procmgr.Process, error) { return nil, ctx.Err() },
 				signal: func(ctx context.Context, _ string, _ procmgr.Signal) error { return cut(ctx) },
 				output: func(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 					if req.Wait > 0 {
@@ -195,11 +175,12 @@ func TestCutShort(t *testing.T) {
 			}
 			res, got := callContext(ctx, t, m, nil, tt.tool, tt.arguments)
 			require.False(t, res.IsError)
-			require.Equal(t, tt.tool == "process_signal", res.Report.Unknown)
+			require.Equal(t, tt.name == "signal, canceled", res.Report.Unknown)
 			require.Equal(t, false, got["success"])
 			require.Contains(t, got["error"], tt.want)
+			require.Empty(t, m.starts)
+			require.Equal(t, tt.name == "signal, canceled", len(m.signals) > 0)
 			if tt.tool == "process_output" {
-				require.Empty(t, m.signals)
 				require.Equal(t, "so far", got["output"])
 				require.Equal(t, tt.deadline, got["note"] == `Use process_output {"process_id":"p1","since":6} to wait on.`)
 			}
