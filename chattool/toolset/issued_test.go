@@ -125,7 +125,6 @@ func TestDescriptionIsKept(t *testing.T) {
 	for name, tt := range map[string]struct{ arguments, want string }{
 		"text":    {`{"command":"x","description":"Run the tests"}`, "Run the tests"},
 		"encoded": {`"{\"command\":\"x\",\"description\":\"Run the tests\"}"`, "Run the tests"},
-		"none":    {`{"command":"x"}`, ""},
 		"odd":     {`{"command":"x","description":["Run"]}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
