@@ -138,7 +138,7 @@ func (s *simulation) call(h *host, tool, arguments string) toolset.Report {
 
 func (s *simulation) start(h *host) {
 	background, ends, notify := s.IntN(2) == 0, s.IntN(3) == 0, !s.gaps && s.IntN(4) == 0
-	s.world.next = fate{ends: ends}
+	s.world.ends = ends
 	before := len(s.world.all)
 	arguments := `{"command":"job"}`
 	switch {

@@ -140,14 +140,14 @@ func TestMeanwhileRequests(t *testing.T) {
 		return fmt.Sprintf("list %d, events %d, output %d", w.asked["list"], w.asked["events"], w.asked["output"])
 	}
 	run := func(ends bool) string {
-		w.next.ends = ends
+		w.ends = ends
 		return `{"command":"x"}`
 	}
 	const none = "list 0, events 0, output 0"
 	requests("execute", run(true)) // which asks for the description
 	require.Equal(t, none, requests("execute", run(true)))
 	require.Equal(t, "list 0, events 0, output 1", requests("process_output", nothing))
-	w.next.ends = false
+	w.ends = false
 	require.Equal(t, "list 1, events 1, output 0", requests("execute", `{"command":"x","run_in_background":true,"notify_on":"x"}`), "whether there are events, once")
 	w.exit(w.all[len(w.all)-1], 0)
 	requests("process_output", `{"process_id":"`+w.all[len(w.all)-1].ID+`"}`)

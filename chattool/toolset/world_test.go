@@ -22,14 +22,9 @@ type world struct {
 	log                 []procmgr.Event
 	lost                int // events that are kept no more
 	born                int
-	next                fate // of the next process that is started
+	ends                bool // the next process that is started ends before Start returns
 	// asked counts the requests of each kind since the last reset.
 	asked map[string]int
-}
-
-// A fate is how a process fares during its start.
-type fate struct {
-	ends bool // before Start returns
 }
 
 // A life is a process of a world.
@@ -97,7 +92,7 @@ func (v view) find(id string) *life {
 
 func (v view) Start(_ context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
 	l := v.begin(v.chat, req)
-	if v.next.ends {
+	if v.ends {
 		v.exit(l, 0)
 	}
 	return procmgr.Output{Process: l.Process, Text: l.line}, nil
