@@ -2,6 +2,7 @@ package chattool_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/toolproc/toolproc/chattool"
 	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
@@ -37,9 +39,24 @@ func ExampleAll() {
 	// process_signal
 }
 
-// The host needs the Set itself, for its Inbox. The program examples/agent shows the whole
-// of such a host.
+// The host needs the Set itself, to forget what a chat was shown when it has compacted the
+// conversation.
 func ExampleTools() {
+	set, err := toolset.New(func(context.Context) (procmgr.Manager, error) {
+		return nil, errors.New("the call belongs to no chat")
+	}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	tools := chattool.Tools(set)
+	set.Forget("chat-1")
+	fmt.Println(len(tools))
+	// Output: 4
+}
+
+// This agent tells its model what has ended in the background, before each step. The program
+// examples/agent shows the whole of such a host.
+func ExampleNewAgent() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	manager, err := proclocal.New(nil)
@@ -56,7 +73,8 @@ func ExampleTools() {
 	inbox := set.Inbox(ctx, "")
 	tools := chattool.Tools(set)
 	history := []fantasy.Message{fantasy.NewUserMessage("Test it.")} // the host's own, with the answers and results
-	_ = chattool.NewAgent(nil, tools, fantasy.WithPrepareStep(func(ctx context.Context, _ fantasy.PrepareStepFunctionOptions) (context.Context, fantasy.PrepareStepResult, error) {
+	var model fantasy.LanguageModel                                  // of one of fantasy's providers
+	_ = chattool.NewAgent(model, tools, fantasy.WithPrepareStep(func(ctx context.Context, _ fantasy.PrepareStepFunctionOptions) (context.Context, fantasy.PrepareStepResult, error) {
 		if notices, err := inbox.Pending(ctx); err == nil && notices.Text != "" {
 			history = append(history, fantasy.NewUserMessage(notices.Text))
 			inbox.Ack(notices)
