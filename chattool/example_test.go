@@ -17,17 +17,15 @@ import (
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
+// managers would return the manager of the chat that ctx is of.
+func managers(ctx context.Context) (procmgr.Manager, error) {
+	return nil, errors.New("the call belongs to no chat")
+}
+
 func ExampleAll() {
-	manager, err := proclocal.New(nil)
+	tools, err := chattool.All(managers, nil)
 	if err != nil {
 		log.Fatal(err)
-	}
-	defer manager.Close() // ends what still runs
-
-	tools, err := chattool.All(toolset.Static(manager.Chat("chat-1")), nil)
-	if err != nil {
-		log.Print(err) // log.Fatal would skip Close
-		return
 	}
 	for _, tool := range tools { // they are for NewAgent
 		fmt.Println(tool.Info().Name)
@@ -42,9 +40,7 @@ func ExampleAll() {
 // The host needs the Set itself, to forget what a chat was shown when it has compacted the
 // conversation.
 func ExampleTools() {
-	set, err := toolset.New(func(context.Context) (procmgr.Manager, error) {
-		return nil, errors.New("the call belongs to no chat")
-	}, nil)
+	set, err := toolset.New(managers, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

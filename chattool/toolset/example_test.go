@@ -143,7 +143,8 @@ func ExampleStableID() {
 // A user interface shows what a command prints while the call waits for it. Then the user
 // presses Ctrl-C, and the commands in the foreground end.
 func ExampleSet_Stop() {
-	ctx := context.Background()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	manager, err := proclocal.New(nil)
 	if err != nil {
 		log.Fatal(err)

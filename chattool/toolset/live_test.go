@@ -252,8 +252,10 @@ func TestFollowBeforeTheStart(t *testing.T) {
 	var following sync.WaitGroup
 	set := newSet(toolset.Static(m), &toolset.Options{ProcessID: func(_ context.Context, c toolset.Call) string {
 		following.Go(func() {
-			for chunk := range procmgr.Follow(t.Context(), m, c.ID, &procmgr.FollowOptions{Await: true}) {
-				text += chunk.Text
+			for chunk, err := range procmgr.Follow(t.Context(), m, c.ID, &procmgr.FollowOptions{Await: true}) {
+				if text += chunk.Text; err != nil {
+					t.Error(err)
+				}
 			}
 		})
 		return c.ID
