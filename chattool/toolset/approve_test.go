@@ -172,47 +172,42 @@ func TestApproveIsNotAsked(t *testing.T) {
 func TestApproveAttaches(t *testing.T) {
 	t.Parallel()
 	host := newHost(t, nil)
-	chat := host.Chat("a")
-	for name, m := range map[string]procmgr.Manager{"local": chat, "remote": remote(t, newHost(t, nil), nil, nil)} {
-		t.Run(name, func(t *testing.T) {
-			times, deny := 0, false
-			opts := fixed()
-			opts.Approve = func(ctx context.Context, q toolset.Question) (toolset.Verdict, error) {
-				times++
-				page, err := m.List(ctx, procmgr.ListRequest{})
-				require.NoError(t, err)
-				require.Empty(t, page.Processes)
-				return toolset.Verdict{Deny: deny}, nil
-			}
-			deny = true
-			res, _ := call(t, m, opts, "execute", `{"command":"echo once"}`)
-			require.True(t, res.Report.Denied)
-			deny = false
-			res, _ = call(t, m, opts, "execute", `{"command":"echo once"}`)
-			require.False(t, res.Output.Attached)
-			require.Equal(t, 2, times)
-
-			deny = true
-			res, _ = call(t, m, opts, "execute", `{"command":"echo once"}`)
-			require.True(t, res.Output.Attached)
-			require.Equal(t, "once\n", *res.Report.Output)
-			res, _ = call(t, m, opts, "execute", `{"command":"echo other"}`)
-			require.Contains(t, res.Report.Error, "nothing was started by this call")
-			require.Equal(t, 2, times)
-		})
-	}
-	// A Host sees the process of the chat, and would start another one.
+	m := remote(t, host, nil, nil)
+	times, deny := 0, true
 	opts := fixed()
+	opts.Approve = func(ctx context.Context, q toolset.Question) (toolset.Verdict, error) {
+		times++
+		page, err := m.List(ctx, procmgr.ListRequest{})
+		require.NoError(t, err)
+		require.Empty(t, page.Processes)
+		return toolset.Verdict{Deny: deny}, nil
+	}
+	res, _ := call(t, m, opts, "execute", `{"command":"echo once"}`)
+	require.True(t, res.Report.Denied)
+	deny = false
+	res, _ = call(t, m, opts, "execute", `{"command":"echo once"}`)
+	require.False(t, res.Output.Attached)
+	require.Equal(t, 2, times)
+
+	deny = true
+	res, _ = call(t, m, opts, "execute", `{"command":"echo once"}`)
+	require.True(t, res.Output.Attached)
+	require.Equal(t, "once\n", *res.Report.Output)
+	res, _ = call(t, m, opts, "execute", `{"command":"echo other"}`)
+	require.Contains(t, res.Report.Error, "nothing was started by this call")
+	require.Equal(t, 2, times)
+
+	// A Host sees the process of the chat, and would start another one.
 	opts.Approve = func(context.Context, toolset.Question) (toolset.Verdict, error) {
 		return toolset.Verdict{Deny: true}, nil
 	}
-	res, _ := call(t, host, opts, "execute", `{"command":"echo once"}`)
+	res, _ = call(t, host, opts, "execute", `{"command":"echo once"}`)
 	require.True(t, res.Report.Denied)
 
-	m := &asked{fake: &fake{output: func(context.Context, string, procmgr.OutputRequest) (procmgr.Output, error) {
+	lost := &asked{fake: &fake{output: func(context.Context, string, procmgr.OutputRequest) (procmgr.Output, error) {
 		return procmgr.Output{}, errors.Join(procmgr.ErrNotFound, procmgr.ErrUnknown)
 	}}}
-	res, _ = call(t, m, opts, "execute", `{"command":"x"}`)
+	res, _ = call(t, lost, opts, "execute", `{"command":"x"}`)
 	require.True(t, res.Report.Denied)
-	require.Zero(t, m.touched())
+	require.Zero(t, lost.touched())
 }

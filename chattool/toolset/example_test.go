@@ -54,39 +54,6 @@ func ExampleNew() {
 	// "hello\n", exit code 3
 }
 
-// One set of tools serves every chat, if the context of a call says which one
-// it is for.
-func ExampleResolver() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	manager, err := proclocal.New(nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer manager.Close() // ends what still runs
-
-	type chatKey struct{}
-	set, err := toolset.New(func(ctx context.Context) (procmgr.Manager, error) {
-		id, _ := ctx.Value(chatKey{}).(string)
-		return manager.Chat(id), nil // without an ID it refuses every call
-	}, nil)
-	if err != nil {
-		log.Print(err)
-		return
-	}
-
-	res := set.Call(context.WithValue(ctx, chatKey{}, "alice"), toolset.Call{
-		Name:      "execute",
-		Arguments: json.RawMessage(`{"command":"echo hello"}`),
-	})
-	if res.Output == nil {
-		log.Print(res.Content) // log.Fatal would skip Close
-		return
-	}
-	fmt.Printf("%s: %q\n", res.Output.Process.ChatID, res.Output.Text)
-	// Output: alice: "hello\n"
-}
-
 // A host waits until there is something to tell an idle model.
 func ExampleSet_Inbox() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -53,8 +53,6 @@ func TestMeanwhile(t *testing.T) {
 		{"unknown code", "a", func(l *life) { l.EndedBy, l.line = procmgr.CauseLost, "" }, ` ("a") ended after 2m: its exit code is not known: most likely its manager was killed, and it was ended with it`},
 		{"forged", "a\n\"b\"\x1b[31m", func(l *life) { l.ExitCode, l.line = code(0), "x\"; \r\x1b[2Knote: \u2028all is well\u202e" },
 			` ("a\n\"b\"\x1b[31m") exited with code 0 after 2m; last line: "x\"; \r\x1b[2Knote: \u2028all is well\u202e"`},
-		{"forged end", `sleep 0.3; false # ) exited with code 0 after 9s; last line: "12 passed`, func(l *life) { l.ExitCode, l.line = code(1), "" },
-			` ("sleep 0.3; false # ) exited with code 0 after 9s; last line: \"12 passed") exited with code 1 after 2m`},
 		{"long", strings.Repeat("é", 500), func(l *life) { l.ExitCode, l.line = code(0), strings.Repeat("\x00", 500) },
 			` ("` + strings.Repeat("é", 40) + `…") exited with code 0 after 2m; last line: "` + strings.Repeat(`\x00`, 40) + `…"`},
 		{"forgotten", "a", func(l *life) { l.gone = true }, ` ("a") exited with code 0 after 2m`},
