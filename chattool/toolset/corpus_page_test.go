@@ -8,11 +8,12 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/chattool/internal/wording"
 )
 
 // The page that tells of the corpus, and what is measured in it.
@@ -105,10 +106,10 @@ func tables(all, heldout []measurement, count func(text string) int) string {
 			}
 		}
 		fmt.Fprintf(&b, "\n### %s\n\n%d recordings printed %s tokens. %d of them have wanted lines, %d in all. Each cell has the recordings of which all wanted lines are visible, the wanted lines that are, and the tokens of all %d texts.\n\n",
-			half.name, len(half.all), number(printed), asked, lines, len(half.all))
+			half.name, len(half.all), wording.Grouped(int64(printed)), asked, lines, len(half.all))
 		b.WriteString("| bytes | head and tail | result in JSON | result as text |\n|---:|---:|---:|---:|\n")
 		for i, size := range sizes {
-			fmt.Fprintf(&b, "| %s |", number(size))
+			fmt.Fprintf(&b, "| %s |", wording.Grouped(int64(size)))
 			for _, of := range []func(sized) sight{
 				func(s sized) sight { return s.headTail },
 				func(s sized) sight { return s.json },
@@ -119,20 +120,11 @@ func tables(all, heldout []measurement, count func(text string) int) string {
 				for _, m := range half.all {
 					tokens += count(of(m.sized[i]).text)
 				}
-				fmt.Fprintf(&b, " %d, %d lines, %s |", whole, seen, number(tokens))
+				fmt.Fprintf(&b, " %d, %d lines, %s |", whole, seen, wording.Grouped(int64(tokens)))
 			}
 			b.WriteString("\n")
 		}
 	}
 	b.WriteString("\n")
 	return b.String()
-}
-
-// number writes a number with a comma before each three digits.
-func number(n int) string {
-	digits := strconv.Itoa(n)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
 }

@@ -89,40 +89,31 @@ func TestMeanwhile(t *testing.T) {
 // others.
 func TestMeanwhileIsFolded(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct {
-		name, line string
-		most       int
-	}{
-		{"short", "x", 8},
-		{"long", strings.Repeat("x", 1000), 6},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld()
-			set := newSet(toolset.Static(&view{w, "chat"}), nil)
-			var want []string
-			for range 20 {
-				l := background(t, w, set, strings.Repeat("c", 500))
-				l.line = tt.line
-				want = append(want, l.ID)
+	for line, most := range map[string]int{"x": 8, strings.Repeat("x", 1000): 6} {
+		w := newWorld()
+		set := newSet(toolset.Static(&view{w, "chat"}), nil)
+		var want, got []string
+		for range 20 {
+			l := background(t, w, set, strings.Repeat("c", 500))
+			l.line = line
+			want = append(want, l.ID)
+		}
+		for _, l := range w.all {
+			w.exit(l, 0)
+		}
+		for len(got) < len(want) {
+			told := say(t, set, "process_output", nothing).Report.Meanwhile
+			require.NotEmpty(t, told)
+			require.LessOrEqual(t, len(told), most)
+			encoded, err := json.Marshal(told)
+			require.NoError(t, err)
+			require.LessOrEqual(t, len(encoded), 2<<10)
+			for _, line := range told {
+				id, _, _ := strings.Cut(line, " ")
+				got = append(got, id)
 			}
-			for _, l := range w.all {
-				w.exit(l, 0)
-			}
-			var got []string
-			for len(got) < len(want) {
-				told := say(t, set, "process_output", nothing).Report.Meanwhile
-				require.NotEmpty(t, told)
-				require.LessOrEqual(t, len(told), tt.most)
-				encoded, err := json.Marshal(told)
-				require.NoError(t, err)
-				require.LessOrEqual(t, len(encoded), 2<<10)
-				for _, line := range told {
-					id, _, _ := strings.Cut(line, " ")
-					got = append(got, id)
-				}
-			}
-			require.Equal(t, want, got, "the oldest first")
-		})
+		}
+		require.Equal(t, want, got, "the oldest first")
 	}
 }
 
