@@ -84,6 +84,8 @@ func TestProcessOutputFails(t *testing.T) {
 	}{
 		{name: "not found", first: xerrors.Errorf("procmgr: %w", procmgr.ErrNotFound), isError: true, want: `there is no process p1; process_list shows`},
 		{name: "bad pattern", first: xerrors.Errorf("procmgr: output \"p1\": the pattern is too long: %w", procmgr.ErrInvalid), isError: true, want: `"process_output: the pattern is too long; nothing was read"`},
+		{name: "ports", first: xerrors.Errorf("procmgr: output \"p1\": the ports of a process cannot be told on darwin: %w", errors.ErrUnsupported), isError: true,
+			want: `"process_output: wait_for_port does not work here: the ports of a process cannot be told on darwin. Use wait_for with a line that the process prints when it is ready"`},
 		{name: "of a server that was replaced", first: errors.Join(procmgr.ErrNotFound, procmgr.ErrUnknown), isError: true, want: "Do not simply run its command again"},
 		{name: "lives", first: errors.New("reset"), second: running("p1", "so far"), want: `"error":"waiting failed: reset"`},
 		{name: "over", first: errors.New("reset"), second: exited("p1", 0, "all"), success: true, want: "all"},
@@ -97,7 +99,11 @@ func TestProcessOutputFails(t *testing.T) {
 				}
 				return tt.second, tt.again
 			}
-			res, got := call(t, m, nil, "process_output", `{"process_id":"p1","since":3}`)
+			pairs := []any{"process_id", "p1", "since", 3}
+			if tt.name == "ports" {
+				pairs = append(pairs, "wait_for_port", 3000)
+			}
+			res, got := call(t, m, nil, "process_output", arguments(t, pairs...))
 			require.Equal(t, tt.isError, res.IsError)
 			require.Equal(t, tt.success, got["success"])
 			require.Contains(t, res.Content, tt.want)

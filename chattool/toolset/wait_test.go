@@ -1,13 +1,10 @@
 package toolset_test
 
 import (
-	"context"
-	"errors"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -18,16 +15,6 @@ func listeningOn(out procmgr.Output, addrs ...string) procmgr.Output {
 		out.Listening = append(out.Listening, procmgr.Socket{Addr: addr, PID: 4760})
 	}
 	return out
-}
-
-func TestWaitForPortIsRefused(t *testing.T) {
-	t.Parallel()
-	m := &fake{output: func(context.Context, string, procmgr.OutputRequest) (procmgr.Output, error) {
-		return procmgr.Output{}, xerrors.Errorf("procmgr: output \"p1\": the ports of a process cannot be told on darwin: %w", errors.ErrUnsupported)
-	}}
-	res, got := call(t, m, nil, "process_output", arguments(t, "process_id", "p1", "wait_for_port", "3000"))
-	require.True(t, res.IsError)
-	require.Equal(t, "process_output: wait_for_port does not work here: the ports of a process cannot be told on darwin. Use wait_for with a line that the process prints when it is ready", got["error"])
 }
 
 // The note quotes the match of wait_for, and counts the bytes that wait_for did
