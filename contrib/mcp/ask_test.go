@@ -9,8 +9,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
-
-	"github.com/toolproc/toolproc/chattool/toolset"
 )
 
 // With -ask the user of the client decides. A client that cannot ask gets what
@@ -44,7 +42,7 @@ func TestAsk(t *testing.T) {
 			t.Run(test.name+" "+way.name, func(t *testing.T) {
 				t.Parallel()
 				local, dir := newLocal(t)
-				s := serverWith(local, way.chatID, toolset.Options{MaxTimeout: maxWait, Approve: approve}, quiet)
+				s := newServer(t, local, way.chatID, approve)
 				s.dir = dir
 				asked := make(chan string, 8)
 				opts := &mcp.ClientOptions{}

@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// With -input the model has the fifth tool, and with -format text it reads the
-// header and the output.
+// With -input the model has the fifth tool, with -format text it reads the header and the
+// output, and -max-wait ends a wait but no command.
 func TestInputAndText(t *testing.T) {
-	c := connect(t, &mcp.CommandTransport{Command: program(t, t.TempDir(), "-input", "-format", "text")}, nil)
+	c := connect(t, &mcp.CommandTransport{Command: program(t, t.TempDir(), "-input", "-format", "text", "-max-wait", "300ms")}, nil)
 	list, err := c.ListTools(t.Context(), nil)
 	require.NoError(t, err)
 	require.Len(t, list.Tools, 5)
@@ -22,13 +22,14 @@ func TestInputAndText(t *testing.T) {
 		answer, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: arguments})
 		require.NoError(t, err)
 		require.False(t, answer.IsError)
-		require.Equal(t, true, answer.StructuredContent.(map[string]any)["success"], "a program reads JSON all the same")
+		require.Contains(t, answer.StructuredContent, "success", "a program reads JSON all the same")
 		return answer.Content[0].(*mcp.TextContent).Text
 	}
 	started := call("execute", args{"command": `read -r x; echo "got $x"`, "stdin": "open", "run_in_background": true})
 	id := regexp.MustCompile(`· process (\w+)`).FindStringSubmatch(started)
 	require.NotNil(t, id, started)
 	require.Regexp(t, `(?s)^exit code 0 ·.*\n---\ngot it\n`, call("process_input", args{"process_id": id[1], "text": "it\n", "end": true}))
+	require.NotContains(t, call("execute", args{"command": "sleep 3", "timeout": "1h"}), "exit code")
 }
 
 // With -ask a client that cannot ask its user gets no command that does more than

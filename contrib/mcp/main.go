@@ -107,7 +107,7 @@ func run(args []string) (err error) {
 	if *listen == "" {
 		signals = append(signals, syscall.SIGPIPE) // the only client is gone
 	} else {
-		// If one of several clients is gone, only the write to it fails.
+		// A line for a stderr that is gone must not end the program.
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), signals...)

@@ -130,18 +130,11 @@ func connect(t *testing.T, transport mcp.Transport, opts *mcp.ClientOptions) *cl
 	return c
 }
 
-// newServer returns a server with the default options, whose calls wait for maxWait at
-// most.
-func newServer(host procmgr.Host, chatID func(sessionID string) string, maxWait time.Duration, log *slog.Logger) *server {
-	return serverWith(host, chatID, toolset.Options{MaxTimeout: maxWait}, log)
-}
-
-// serverWith is newServerWith with options that New takes.
-func serverWith(host procmgr.Host, chatID func(sessionID string) string, opts toolset.Options, log *slog.Logger) *server {
-	s, err := newServerWith(host, chatID, opts, log)
-	if err != nil {
-		panic(err)
-	}
+// newServer returns a server that logs nothing. approve may be nil.
+func newServer(t *testing.T, host procmgr.Host, chatID func(sessionID string) string, approve func(context.Context, toolset.Question) (toolset.Verdict, error)) *server {
+	t.Helper()
+	s, err := newServerWith(host, chatID, toolset.Options{MaxTimeout: maxWait, Approve: approve}, quiet)
+	require.NoError(t, err)
 	return s
 }
 
@@ -155,7 +148,7 @@ var ways = []struct {
 	{"in memory", stdioChat, dialMemory},
 	{"HTTP", httpChat, func(t *testing.T, s *server) mcp.Transport {
 		t.Helper()
-		return dialHTTP(t, listen(t, s), testToken, nil)
+		return dialHTTP(t, listen(t, s, 0).URL, testToken)
 	}},
 }
 
@@ -166,7 +159,7 @@ func overEach(t *testing.T, f func(t *testing.T, c *client, local *proclocal.Loc
 		t.Run(way.name, func(t *testing.T) {
 			t.Parallel()
 			local, dir := newLocal(t)
-			f(t, connect(t, way.dial(t, newServer(local, way.chatID, maxWait, quiet)), nil), local, dir)
+			f(t, connect(t, way.dial(t, newServer(t, local, way.chatID, nil)), nil), local, dir)
 		})
 	}
 }
@@ -180,35 +173,26 @@ func dialMemory(t *testing.T, s *server) mcp.Transport {
 	return &mcp.IOTransport{Reader: here, Writer: here}
 }
 
-func inMemory(t *testing.T, s *server) *client {
-	t.Helper()
-	return connect(t, dialMemory(t, s), nil)
-}
-
 // listen serves s over HTTP until the test ends.
-func listen(t *testing.T, s *server) (url string) { return listenIdle(t, s, 0) }
-
-func listenIdle(t *testing.T, s *server, idle time.Duration) (url string) {
+func listen(t *testing.T, s *server, idle time.Duration) *httptest.Server {
 	t.Helper()
 	web := httptest.NewServer(newHandler(s, "127.0.0.1", testToken, idle))
 	t.Cleanup(web.Close)
-	return web.URL + "/mcp"
+	web.URL += "/mcp"
+	return web
 }
 
-// dialHTTP connects over streamable HTTP. via may be nil.
-func dialHTTP(t *testing.T, url, token string, via http.RoundTripper) mcp.Transport {
+// dialHTTP connects over streamable HTTP.
+func dialHTTP(t *testing.T, url, token string) mcp.Transport {
 	t.Helper()
-	if via == nil {
-		own := &http.Transport{}
-		t.Cleanup(own.CloseIdleConnections)
-		via = own
-	}
+	via := &http.Transport{}
+	t.Cleanup(via.CloseIdleConnections)
 	return &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearer{token, via}}}
 }
 
-func overHTTP(t *testing.T, url, token string, via http.RoundTripper) *client {
+func overHTTP(t *testing.T, url, token string) *client {
 	t.Helper()
-	return connect(t, dialHTTP(t, url, token, via), nil)
+	return connect(t, dialHTTP(t, url, token), nil)
 }
 
 // leave ends the session on the side of the client. Unlike Close, it does not wait for

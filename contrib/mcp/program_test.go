@@ -6,8 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -107,53 +105,40 @@ func startCommands(t *testing.T, c *client, dir string) ([]int, <-chan *mcp.Call
 // SIGTERM, wait as long again and send SIGKILL.
 const patience = 2 * time.Second
 
-// When a client closes stdin, nothing is left, before the client loses
-// patience.
-func TestStdioClosed(t *testing.T) {
+// Nothing is left, before the client loses patience, when it closes stdin or stops reading,
+// and when a signal comes.
+func TestStdioEnds(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	logs := filepath.Join(t.TempDir(), "logs")
-	cmd := program(t, dir, "-log-dir", logs, "-allow-env", "X_TOKEN,ALLOWED_*")
-	cmd.Env = append(os.Environ(), "ALLOWED_TOKEN=seen", "OTHER_TOKEN=unseen")
-	stdin, stdout, stderr := piped(t, cmd)
-	c := connect(t, &mcp.IOTransport{Reader: stdout, Writer: stdin}, nil)
-
-	res, isError := c.call(t, "execute", args{"command": "pwd; echo $ALLOWED_TOKEN $OTHER_TOKEN; cat; sleep 1000 &"})
-	require.False(t, isError)
-	require.Equal(t, dir+"\nseen\n", res.Output, "it runs where it was started, and stdin is not the protocol's")
-	require.True(t, strings.HasPrefix(res.LogPath, logs), res.LogPath)
-	pids, _ := startCommands(t, c, dir)
-	began := time.Now()
-	require.NoError(t, stdin.Close())
-	require.NoError(t, cmd.Wait(), stderr)
-	require.Less(t, time.Since(began), 2*patience)
-	require.Empty(t, stderr.String())
-	for _, pid := range pids {
-		require.False(t, alive(pid))
-	}
-}
-
-// The processes end after a signal too, and after the client stops reading the output.
-func TestStdioSignaled(t *testing.T) {
-	t.Parallel()
-	for _, sig := range []os.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE} {
-		t.Run(sig.String(), func(t *testing.T) {
+	for _, by := range []string{"stdin", "stdout", "SIGTERM", "SIGHUP"} {
+		t.Run(by, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			cmd := program(t, dir)
+			logs := filepath.Join(t.TempDir(), "logs")
+			cmd := program(t, dir, "-log-dir", logs, "-allow-env", "X_TOKEN,ALLOWED_*")
+			cmd.Env = append(os.Environ(), "ALLOWED_TOKEN=seen", "OTHER_TOKEN=unseen")
 			stdin, stdout, stderr := piped(t, cmd)
 			c := connect(t, &mcp.IOTransport{Reader: stdout, Writer: unclosed{stdin}}, nil)
+			res, isError := c.call(t, "execute", args{"command": "pwd; echo $ALLOWED_TOKEN $OTHER_TOKEN; cat; sleep 1000 &"})
+			require.False(t, isError)
+			require.Equal(t, dir+"\nseen\n", res.Output, "it runs where it was started, and stdin is not the protocol's")
+			require.True(t, strings.HasPrefix(res.LogPath, logs), res.LogPath)
 			pids, _ := startCommands(t, c, dir)
 			began := time.Now()
-			if sig == syscall.SIGPIPE {
+			switch by {
+			case "stdin":
+				require.NoError(t, stdin.Close())
+			case "stdout":
 				require.NoError(t, stdout.Close())
 				_, err := stdin.Write([]byte(`{"jsonrpc":"2.0","id":"p","method":"ping"}` + "\n"))
 				require.NoError(t, err)
-			} else {
-				require.NoError(t, cmd.Process.Signal(sig))
+			case "SIGTERM":
+				require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+			case "SIGHUP":
+				require.NoError(t, cmd.Process.Signal(syscall.SIGHUP))
 			}
 			require.NoError(t, cmd.Wait(), stderr)
 			require.Less(t, time.Since(began), 2*patience)
+			require.Empty(t, stderr.String())
 			for _, pid := range pids {
 				require.False(t, alive(pid))
 			}
@@ -202,7 +187,7 @@ func TestHTTPSignaled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	url, token, terminate := startHTTP(t, dir)
-	c := overHTTP(t, url, token, nil)
+	c := overHTTP(t, url, token)
 	pids, answered := startCommands(t, c, dir)
 	terminate()
 	answer := <-answered
@@ -212,67 +197,6 @@ func TestHTTPSignaled(t *testing.T) {
 	require.Equal(t, "exited", res.State)
 	for _, pid := range pids {
 		require.False(t, alive(pid))
-	}
-}
-
-// A client whose connection breaks while the server writes to it ends no other
-// client's session.
-func TestHTTPClientGone(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	url, token, _ := startHTTP(t, dir)
-	c := overHTTP(t, url, token, nil)
-	started, isError := c.call(t, "execute", args{"command": "exec sleep 1000", "run_in_background": true})
-	require.False(t, isError)
-
-	_, session, leave := request(t, url, token, "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":`+
-		`{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"gone","version":"1"}}}`)
-	require.NotEmpty(t, session)
-	leave()
-	// The server writes the end of a stream when it has seen that its client is
-	// gone. As long as it has not, the session's next stream is refused.
-	for streams, began := 0, time.Now(); streams < 10; {
-		require.Less(t, time.Since(began), long)
-		status, _, leave := request(t, url, token, session, "")
-		leave()
-		if status == http.StatusOK {
-			streams++
-		}
-	}
-	// A command is ended by SIGPIPE all the same, as in "yes | head".
-	ended, isError := c.call(t, "execute", args{"command": "kill -PIPE $$; echo ignored"})
-	require.False(t, isError)
-	require.Empty(t, ended.Output)
-	list, isError := c.call(t, "process_list", args{})
-	require.False(t, isError)
-	require.Equal(t, started.ID, list.Processes[0].ID)
-	require.Equal(t, "running", list.Processes[0].State)
-}
-
-// request sends a request, a GET if there is no body, on a connection of its
-// own, and reads the header of the answer. leave breaks the connection.
-func request(t *testing.T, url, token, session, body string) (status int, newSession string, leave func()) {
-	t.Helper()
-	method := http.MethodPost
-	if body == "" {
-		method = http.MethodGet
-	}
-	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	require.NoError(t, err)
-	req.Header.Set("Authorization", "Bearer "+token)
-	req.Header.Set("Accept", "application/json, text/event-stream")
-	req.Header.Set("Content-Type", "application/json")
-	if session != "" {
-		req.Header.Set("Mcp-Session-Id", session)
-	}
-	conn, err := net.Dial("tcp", req.URL.Host)
-	require.NoError(t, err)
-	require.NoError(t, req.Write(conn))
-	res, err := http.ReadResponse(bufio.NewReader(conn), req) //nolint:bodyclose // leave closes the connection
-	require.NoError(t, err)
-	return res.StatusCode, res.Header.Get("Mcp-Session-Id"), func() {
-		_ = conn.(*net.TCPConn).SetLinger(0) // a reset, so that the next write fails
-		conn.Close()
 	}
 }
 

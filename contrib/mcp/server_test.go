@@ -22,7 +22,7 @@ func TestTools(t *testing.T) {
 
 		res, err := c.ListTools(t.Context(), nil)
 		require.NoError(t, err)
-		defs := newServer(local, stdioChat, maxWait, quiet).tools.Definitions()
+		defs := newServer(t, local, stdioChat, nil).tools.Definitions()
 		require.Len(t, res.Tools, len(defs))
 		require.NotContains(t, defs[0].Description, "if there is a bash", "the shell is known")
 		tools := make(map[string]*mcp.Tool)
@@ -74,33 +74,6 @@ func TestStructured(t *testing.T) {
 	})
 }
 
-func TestBadArguments(t *testing.T) {
-	t.Parallel()
-	local, _ := newLocal(t)
-	c := inMemory(t, newServer(local, stdioChat, maxWait, quiet))
-	for _, test := range []struct {
-		name, tool string
-		arguments  any
-		want       string
-	}{
-		{"none", "execute", nil, `the argument "command" is missing`},
-		{"an array", "execute", []string{"ls"}, "must be a JSON object"},
-		{"no such process", "process_output", args{"process_id": "nope"}, "there is no process"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			res, isError := c.call(t, test.tool, test.arguments)
-			require.True(t, isError)
-			require.Contains(t, res.Error, test.want)
-		})
-	}
-	_, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "shell", Arguments: args{}})
-	require.ErrorContains(t, err, `unknown tool "shell"`)
-	page, err := local.List(t.Context(), procmgr.ListRequest{})
-	all := page.Processes
-	require.NoError(t, err)
-	require.Empty(t, all, "nothing was run")
-}
-
 // A client that cancels a call stops the command of that call, and no other.
 func TestCancel(t *testing.T) {
 	overEach(t, func(t *testing.T, c *client, local *proclocal.Local, dir string) {
@@ -129,19 +102,6 @@ func TestCancel(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, procmgr.Running, out.Process.State)
 	})
-}
-
-// A wait ends before the client loses patience, and the command lives on.
-func TestMaxWait(t *testing.T) {
-	t.Parallel()
-	local, _ := newLocal(t)
-	c := inMemory(t, newServer(local, stdioChat, 300*time.Millisecond, quiet))
-	res, isError := c.call(t, "execute", args{"command": "exec sleep 1000", "timeout": "1h"})
-	require.False(t, isError)
-	require.Equal(t, "running", res.State)
-	res, isError = c.call(t, "process_output", args{"process_id": res.ID, "wait_timeout": "1h"})
-	require.False(t, isError)
-	require.Equal(t, "running", res.State)
 }
 
 // When a session ends, its processes and its waiting calls end too.
@@ -176,7 +136,7 @@ func TestSessionEnds(t *testing.T) {
 func TestIdleSession(t *testing.T) {
 	t.Parallel()
 	local, _ := newLocal(t)
-	c := overHTTP(t, listenIdle(t, newServer(local, httpChat, maxWait, quiet), time.Second), testToken, nil)
+	c := overHTTP(t, listen(t, newServer(t, local, httpChat, nil), time.Second).URL, testToken)
 	res, isError := c.call(t, "execute", args{"command": "sleep 1.5; echo waited", "timeout": "1m"})
 	require.False(t, isError)
 	require.Equal(t, "waited\n", res.Output, "a call that waits is not idle")
@@ -190,8 +150,8 @@ func TestIdleSession(t *testing.T) {
 func TestTwoSessions(t *testing.T) {
 	t.Parallel()
 	local, _ := newLocal(t)
-	url := listen(t, newServer(local, httpChat, maxWait, quiet))
-	a, b := overHTTP(t, url, testToken, nil), overHTTP(t, url, testToken, nil)
+	url := listen(t, newServer(t, local, httpChat, nil), 0).URL
+	a, b := overHTTP(t, url, testToken), overHTTP(t, url, testToken)
 	ids := make(map[*client]string)
 	for _, c := range []*client{a, b} {
 		res, isError := c.call(t, "execute", args{"command": "echo $TOOLPROC_CHAT_ID; sleep 1000", "run_in_background": true})
@@ -202,15 +162,10 @@ func TestTwoSessions(t *testing.T) {
 		res, _ := c.call(t, "process_list", nil)
 		require.Len(t, res.Processes, 1)
 		require.Equal(t, ids[c], res.Processes[0].ID)
-		for tool, arguments := range map[string]args{
-			"process_output": {"process_id": ids[other]},
-			"process_signal": {"process_id": ids[other], "signal": "kill"},
-		} {
-			res, isError := c.call(t, tool, arguments)
-			require.True(t, isError, tool)
-			require.Contains(t, res.Error, "there is no process", tool)
-		}
-		res, isError := c.call(t, "process_output", args{"process_id": ids[c], "wait_timeout": "0s"})
+		res, isError := c.call(t, "process_signal", args{"process_id": ids[other], "signal": "kill"})
+		require.True(t, isError)
+		require.Contains(t, res.Error, "there is no process")
+		res, isError = c.call(t, "process_output", args{"process_id": ids[c], "wait_timeout": "0s"})
 		require.False(t, isError)
 		require.Equal(t, httpChat(c.ID())+"\n", res.Output)
 		require.NotContains(t, res.Output, c.ID(), "a command does not learn the ID of its session")
@@ -231,7 +186,7 @@ func TestSessionWithoutID(t *testing.T) {
 	require.NotContains(t, httpChat(strings.Repeat("a", 26)), "aaaa")
 
 	local, dir := newLocal(t)
-	c := inMemory(t, newServer(local, httpChat, maxWait, quiet)) // sessions in memory have no IDs
+	c := connect(t, dialMemory(t, newServer(t, local, httpChat, nil)), nil) // sessions in memory have no IDs
 	res, isError := c.call(t, "execute", args{"command": "touch one"})
 	require.True(t, isError)
 	require.Contains(t, res.Error, "nothing was started")
