@@ -1,31 +1,24 @@
 package procotel_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
-	"net/http"
 	"net/http/httptest"
 	"os/exec"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
-	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
-	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
-	"google.golang.org/protobuf/proto"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/contrib/procotel"
@@ -34,72 +27,15 @@ import (
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
-// A span is one that a receiver got, with the name of the program that sent it.
-type span struct {
-	*tracepb.Span
-	service string
-}
+// A collector gets the spans of several programs.
+type collector struct{ *tracetest.InMemoryExporter }
 
-func (s span) attributes() map[string]any {
-	all := make(map[string]any)
-	for _, a := range s.Attributes {
-		v := a.Value
-		switch {
-		case v.GetStringValue() != "":
-			all[a.Key] = v.GetStringValue()
-		case v.GetBoolValue():
-			all[a.Key] = true
-		default:
-			all[a.Key] = v.GetIntValue()
-		}
-	}
-	return all
-}
-
-// A receiver gets spans by OTLP over HTTP, as a collector does.
-type receiver struct {
-	url string
-
-	mu    sync.Mutex
-	spans []span
-	raw   bytes.Buffer // all that came
-}
-
-func newReceiver(t *testing.T) *receiver {
-	r := &receiver{}
-	server := httptest.NewServer(r)
-	t.Cleanup(server.Close)
-	r.url = server.URL + "/v1/traces"
-	return r
-}
-
-func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	body, err := io.ReadAll(req.Body)
-	var got collector.ExportTraceServiceRequest
-	if err != nil || req.URL.Path != "/v1/traces" || proto.Unmarshal(body, &got) != nil {
-		http.Error(w, "no spans", http.StatusBadRequest)
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.raw.Write(body)
-	for _, rs := range got.ResourceSpans {
-		service := rs.Resource.Attributes[slices.IndexFunc(rs.Resource.Attributes, func(kv *commonpb.KeyValue) bool { return kv.Key == "service.name" })].Value.GetStringValue()
-		for _, ss := range rs.ScopeSpans {
-			for _, s := range ss.Spans {
-				r.spans = append(r.spans, span{s, service})
-			}
-		}
-	}
-	w.Header().Set("Content-Type", "application/x-protobuf")
-}
+func newCollector() collector { return collector{tracetest.NewInMemoryExporter()} }
 
 // called returns the spans of a name from one program.
-func (r *receiver) called(service, name string) (all []span) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, s := range r.spans {
-		if s.service == service && s.Name == name {
+func (c collector) called(service, name string) (all tracetest.SpanStubs) {
+	for _, s := range c.GetSpans() {
+		if s.Name == name && s.Resource.Equal(resourceOf(service)) {
 			all = append(all, s)
 		}
 	}
@@ -108,22 +44,33 @@ func (r *receiver) called(service, name string) (all []span) {
 
 // processes returns the spans of processes from one program, which are named after the
 // shell.
-func (r *receiver) processes(service string) []span {
+func (c collector) processes(service string) tracetest.SpanStubs {
 	shell := "bash"
 	if _, err := exec.LookPath(shell); err != nil {
 		shell = "sh"
 	}
-	return r.called(service, shell)
+	return c.called(service, shell)
 }
 
-// program returns a Telemetry that sends its spans to a receiver as a program would, and
+// text is all that the spans have.
+func (c collector) text() string { return fmt.Sprintf("%+v", c.GetSpans()) }
+
+func attributesOf(s tracetest.SpanStub) map[string]any {
+	all := make(map[string]any)
+	for _, a := range s.Attributes {
+		all[string(a.Key)] = a.Value.AsInterface()
+	}
+	return all
+}
+
+func resourceOf(service string) *resource.Resource {
+	return resource.NewSchemaless(attribute.String("service.name", service))
+}
+
+// program returns a Telemetry that sends its spans to a collector as a program would, and
 // what sends them.
-func program(t *testing.T, r *receiver, name string, opts procotel.Options) (*procotel.Telemetry, *sdktrace.TracerProvider) {
-	exporter, err := otlptracehttp.New(t.Context(), otlptracehttp.WithEndpointURL(r.url), otlptracehttp.WithRetry(otlptracehttp.RetryConfig{}))
-	require.NoError(t, err)
-	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter),
-		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", name))))
-	t.Cleanup(func() { _ = provider.Shutdown(context.Background()) })
+func program(t *testing.T, c collector, name string, opts procotel.Options) (*procotel.Telemetry, *sdktrace.TracerProvider) {
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(c), sdktrace.WithResource(resourceOf(name)))
 	opts.TracerProvider = provider
 	telemetry, err := procotel.New(&opts)
 	require.NoError(t, err)
@@ -149,7 +96,7 @@ const secret = "sesame-7341"
 // command is, and what it prints, is in none of them.
 func TestOneTraceOverTwoMachines(t *testing.T) {
 	t.Parallel()
-	r := newReceiver(t)
+	r := newCollector()
 	there, _ := program(t, r, "machine", procotel.Options{})
 	local, url := machine(t, there)
 	here, agent := program(t, r, "agent", procotel.Options{})
@@ -181,45 +128,44 @@ func TestOneTraceOverTwoMachines(t *testing.T) {
 	processes := r.processes("machine")
 	require.Len(t, processes, 2)
 	require.Len(t, r.called("agent", "turn"), 1)
-	trace := turn.SpanContext().TraceID()
+	id := turn.SpanContext().TraceID()
 	for i, s := range slices.Concat(tools, processes) {
-		require.Equal(t, trace[:], s.TraceId, "span %d", i)
+		require.Equal(t, id, s.SpanContext.TraceID(), "span %d", i)
 	}
-	id := turn.SpanContext().SpanID()
-	require.Equal(t, id[:], tools[0].ParentSpanId)
-	require.Equal(t, tools[0].SpanId, processes[0].ParentSpanId)
-	require.Equal(t, tools[1].SpanId, processes[1].ParentSpanId)
+	require.Equal(t, turn.SpanContext().SpanID(), tools[0].Parent.SpanID())
+	require.Equal(t, tools[0].SpanContext.SpanID(), processes[0].Parent.SpanID())
+	require.Equal(t, tools[1].SpanContext.SpanID(), processes[1].Parent.SpanID())
 
 	// The command knows the span of its process.
 	printed, _, _ := strings.Cut(first.Text, "\n")
-	require.Equal(t, fmt.Sprintf("00-%s-%s-01", trace, hex.EncodeToString(processes[0].SpanId)), printed)
+	require.Equal(t, fmt.Sprintf("00-%s-%s-01", id, processes[0].SpanContext.SpanID()), printed)
 
 	require.Equal(t, map[string]any{
 		"gen_ai.operation.name": "execute_tool", "gen_ai.tool.type": "function", "gen_ai.tool.call.id": "call_1", "gen_ai.tool.name": "execute",
 		"gen_ai.conversation.id": "chat 1", "toolproc.process.id": first.Process.ID, "toolproc.process.state": string(first.Process.State),
 		"process.pid": int64(first.Process.PID), "process.exit.code": int64(3), "toolproc.process.ended_by": "exit",
-	}, tools[0].attributes())
+	}, attributesOf(tools[0]))
 	require.Equal(t, map[string]any{
 		"gen_ai.conversation.id": "chat 1", "toolproc.process.id": first.Process.ID, "toolproc.process.state": "exited",
 		"process.pid": int64(first.Process.PID), "process.exit.code": int64(3), "toolproc.process.ended_by": "exit",
 		"process.executable.name": processes[0].Name, "error.type": "3",
 		"toolproc.output.bytes": int64(len(printed) + len(secret) + len("late") + 3),
-	}, processes[0].attributes())
-	require.Equal(t, tracepb.Span_SPAN_KIND_CLIENT, processes[0].Kind)
+	}, attributesOf(processes[0]))
+	require.Equal(t, trace.SpanKindClient, processes[0].SpanKind)
 	require.Len(t, processes[0].Events, 1)
 	require.Equal(t, "detached", processes[0].Events[0].Name)
-	require.Greater(t, processes[0].EndTimeUnixNano-processes[0].StartTimeUnixNano, uint64(250*time.Millisecond))
-	require.Equal(t, "shutdown", processes[1].attributes()["toolproc.process.ended_by"])
+	require.Greater(t, processes[0].EndTime.Sub(processes[0].StartTime), 250*time.Millisecond)
+	require.Equal(t, "shutdown", attributesOf(processes[1])["toolproc.process.ended_by"])
 
 	for _, hidden := range []string{secret, "sleep", "echo", "late"} {
-		require.NotContains(t, r.raw.String(), hidden)
+		require.NotContains(t, r.text(), hidden)
 	}
 }
 
 // What starts nothing, or nothing new, makes no span of a process that never was.
 func TestRefusedAndAttached(t *testing.T) {
 	t.Parallel()
-	r := newReceiver(t)
+	r := newCollector()
 	telemetry, provider := program(t, r, "p", procotel.Options{Commands: true})
 	local, err := proclocal.New(&proclocal.Options{MaxRunning: 1})
 	require.NoError(t, err)
@@ -245,18 +191,18 @@ func TestRefusedAndAttached(t *testing.T) {
 
 	all := r.processes("p")
 	require.Len(t, all, 2)
-	require.Equal(t, "limit", all[0].attributes()["error.type"])
-	require.Equal(t, tracepb.Status_STATUS_CODE_ERROR, all[0].Status.Code)
-	require.Equal(t, "request", all[1].attributes()["toolproc.process.ended_by"])
-	require.Equal(t, "SIGKILL", all[1].attributes()["toolproc.process.signal"])
-	require.Equal(t, "exec sleep 1000", all[1].attributes()["process.command_line"])
+	require.Equal(t, "limit", attributesOf(all[0])["error.type"])
+	require.Equal(t, codes.Error, all[0].Status.Code)
+	require.Equal(t, "request", attributesOf(all[1])["toolproc.process.ended_by"])
+	require.Equal(t, "SIGKILL", attributesOf(all[1])["toolproc.process.signal"])
+	require.Equal(t, "exec sleep 1000", attributesOf(all[1])["process.command_line"])
 }
 
 // The span of a process has an error.type if its exit code is not 0, and an error unless it
 // was ended on request.
 func TestKilled(t *testing.T) {
 	t.Parallel()
-	r := newReceiver(t)
+	r := newCollector()
 	telemetry, _ := program(t, r, "p", procotel.Options{})
 	local, err := proclocal.New(nil)
 	require.NoError(t, err)
@@ -278,18 +224,18 @@ func TestKilled(t *testing.T) {
 	all := r.processes("p")
 	require.Len(t, all, 6)
 	for _, s := range all {
-		attributes := s.attributes()
+		attributes := attributesOf(s)
 		id := attributes["toolproc.process.id"].(string)
 		want := map[string]any{"killed": "SIGKILL", "segv": "SIGSEGV", "asked": "SIGKILL", "shutdown": "SIGTERM", "exit": "3"}[id]
 		require.Equal(t, want, attributes["error.type"], id)
-		require.Equal(t, want != nil && id != "asked" && id != "shutdown", s.Status.GetCode() == tracepb.Status_STATUS_CODE_ERROR, id)
+		require.Equal(t, want != nil && id != "asked" && id != "shutdown", s.Status.Code == codes.Error, id)
 	}
 }
 
 // A process that outlives its telemetry has a span that says so.
 func TestCloseWhileItRuns(t *testing.T) {
 	t.Parallel()
-	r := newReceiver(t)
+	r := newCollector()
 	telemetry, _ := program(t, r, "p", procotel.Options{})
 	local, err := proclocal.New(nil)
 	require.NoError(t, err)
@@ -303,15 +249,15 @@ func TestCloseWhileItRuns(t *testing.T) {
 	all := r.processes("p")
 	require.Len(t, all, 2)
 	for _, s := range all {
-		require.Equal(t, "closed", s.attributes()["toolproc.unfinished"])
-		require.Equal(t, "running", s.attributes()["toolproc.process.state"])
+		require.Equal(t, "closed", attributesOf(s)["toolproc.unfinished"])
+		require.Equal(t, "running", attributesOf(s)["toolproc.process.state"])
 	}
 }
 
 // A tool that cannot do its work has an error, and a model cannot flood a backend with names.
 func TestToolErrors(t *testing.T) {
 	t.Parallel()
-	r := newReceiver(t)
+	r := newCollector()
 	telemetry, _ := program(t, r, "p", procotel.Options{})
 	local, err := proclocal.New(nil)
 	require.NoError(t, err)
@@ -325,10 +271,10 @@ func TestToolErrors(t *testing.T) {
 	require.Len(t, r.called("p", "execute_tool "+strings.Repeat("x", 64)), 1)
 	failed := r.called("p", "execute_tool process_output")
 	require.Len(t, failed, 1)
-	require.Equal(t, "tool_error", failed[0].attributes()["error.type"])
+	require.Equal(t, "tool_error", attributesOf(failed[0])["error.type"])
 	well := r.called("p", "execute_tool execute")
 	require.Len(t, well, 1)
-	require.Equal(t, tracepb.Status_STATUS_CODE_UNSET, well[0].Status.Code)
+	require.Equal(t, codes.Unset, well[0].Status.Code)
 }
 
 // With Content, a span has what the model has sent and read, without this program's
@@ -337,7 +283,7 @@ func TestContent(t *testing.T) {
 	const value = "zwrHqMpkTgUzcVwdPfLs8x2n"
 	t.Setenv("API_TOKEN", value)
 	for _, content := range []bool{false, true} {
-		r := newReceiver(t)
+		r := newCollector()
 		telemetry, _ := program(t, r, "p", procotel.Options{Content: content})
 		local, err := proclocal.New(nil)
 		require.NoError(t, err)
@@ -347,15 +293,15 @@ func TestContent(t *testing.T) {
 		require.NoError(t, local.Close())
 		telemetry.Tools([]toolset.Definition{{Name: "process_list", Description: "Lists."}})
 		set.Call(t.Context(), toolset.Call{Name: "process_list"})
-		require.Equal(t, "Lists.", r.called("p", "execute_tool process_list")[0].attributes()["gen_ai.tool.description"])
-		got := r.called("p", "execute_tool execute")[0].attributes()
-		require.NotContains(t, r.raw.String(), value)
+		require.Equal(t, "Lists.", attributesOf(r.called("p", "execute_tool process_list")[0])["gen_ai.tool.description"])
+		got := attributesOf(r.called("p", "execute_tool execute")[0])
+		require.NotContains(t, r.text(), value)
 		if content {
 			require.Equal(t, `{"command":"echo hi [withheld: API_TOKEN]"}`, got["gen_ai.tool.call.arguments"])
 			require.Contains(t, got["gen_ai.tool.call.result"], `hi [withheld: API_TOKEN]`)
 		} else {
 			require.NotContains(t, got, "gen_ai.tool.call.arguments")
-			require.NotContains(t, r.raw.String(), "echo")
+			require.NotContains(t, r.text(), "echo")
 		}
 	}
 }
