@@ -38,28 +38,23 @@ type manager struct {
 	shell atomic.Value // the name of the program that runs commands, once it is known; chats may differ in it
 }
 
-// program returns the name of the program that runs commands.
-func (m *manager) program(ctx context.Context) string {
-	if name, ok := m.shell.Load().(string); ok {
-		return name
+// name names a span after the program that runs commands.
+func (m *manager) name(ctx context.Context, span trace.Span) {
+	name, ok := m.shell.Load().(string)
+	if !ok {
+		d, err := m.Manager.Describe(ctx)
+		name = cmp.Or(d.Shell, "shell")
+		if err == nil {
+			m.shell.Store(name)
+		}
 	}
-	d, err := m.Manager.Describe(ctx)
-	name := cmp.Or(d.Shell, "shell")
-	if err == nil {
-		m.shell.Store(name)
-	}
-	return name
+	span.SetName(name)
+	span.SetAttributes(attribute.String("process.executable.name", name))
 }
 
 // Start starts a command in a span of its own.
 func (m *manager) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
-	came := time.Now()
-	name := m.program(ctx)
-	if req.Age > 0 { // the manager may have been restarted meanwhile
-		req.Age = max(req.Age, req.Age+time.Since(came))
-	}
-	ctx, span := m.t.tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient),
-		trace.WithAttributes(attribute.String("process.executable.name", name)))
+	ctx, span := m.t.tracer.Start(ctx, "shell", trace.WithSpanKind(trace.SpanKindClient))
 	if m.t.opts.Commands {
 		span.SetAttributes(attribute.String("process.command_line", clip(req.Command, maxCommand)))
 	}
@@ -81,6 +76,9 @@ func (m *manager) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.
 	began := time.Now()
 	out, err := m.Manager.Start(ctx, req)
 	m.told(ctx, began, req.Wait, &out)
+	if !out.Attached {
+		m.name(ctx, span) // not before: it may take a while, and would hold the start
+	}
 	switch {
 	case out.Attached:
 		// The process has the span of the Start that began it. This one is never ended,

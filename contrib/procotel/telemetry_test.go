@@ -1,10 +1,8 @@
 package procotel_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 	"net/http/httptest"
 	"os/exec"
 	"slices"
@@ -304,36 +302,4 @@ func TestContent(t *testing.T) {
 			require.NotContains(t, r.text(), "echo")
 		}
 	}
-}
-
-// A start is held until the machine is described, and gets older meanwhile.
-func TestAge(t *testing.T) {
-	telemetry, err := procotel.New(nil)
-	require.NoError(t, err)
-	defer telemetry.Close()
-	for _, age := range []time.Duration{0, time.Hour, math.MaxInt64} {
-		s := &slow{}
-		_, err := telemetry.Host(s).Start(t.Context(), procmgr.StartRequest{Command: "true", Age: age})
-		require.ErrorIs(t, err, procmgr.ErrRefused)
-		require.Equal(t, age > 0 && age < math.MaxInt64, s.age >= age+s.described && s.age > age)
-		require.GreaterOrEqual(t, s.age, age)
-	}
-}
-
-// A slow machine takes its time to describe itself.
-type slow struct {
-	procmgr.Host
-	described, age time.Duration
-}
-
-func (s *slow) Describe(context.Context) (procmgr.Description, error) {
-	began := time.Now()
-	for s.described = 0; s.described <= 0; s.described = time.Since(began) {
-	}
-	return procmgr.Description{}, nil
-}
-
-func (s *slow) Start(_ context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
-	s.age = req.Age
-	return procmgr.Output{}, procmgr.ErrRefused
 }
