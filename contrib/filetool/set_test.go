@@ -258,8 +258,9 @@ func TestEditFiles(t *testing.T) {
 	// One object for a list, and the list as a string, are clear enough.
 	res, _ = call(t, s, "edit_files", `{"files":{"path":"f","edits":"[{\"search\":\"12\",\"replace\":\"twelve\"}]"}}`)
 	require.False(t, res.IsError, res.Content)
-	_, got = call(t, s, "edit_files", `{"files":[{"path":"f","edits":[{"search":"nowhere at all","replace":"x"}]}]}`)
+	_, got = call(t, s, "edit_files", `{"files":[{"path":"f","edits":[{"search":"10\n  eleven\ntwelf","replace":"x"}]}]}`)
 	require.Contains(t, got["error"], "nothing was edited: ")
+	require.Contains(t, got["error"], `line 11 has "eleven" where search has "  eleven" (only tabs and spaces differ); line 12 has "twelve" where search has "twelf"`)
 }
 
 func TestApprove(t *testing.T) {

@@ -9,9 +9,6 @@ import (
 )
 
 const (
-	// mostCommon is how often a line may be in a file to tell where a search was
-	// meant.
-	mostCommon = 50
 	// mostLike is how many lines are compared with one that is nowhere.
 	mostLike = 200_000
 	// mostQuoted is how much an error quotes of a line, in bytes.
@@ -82,44 +79,18 @@ func quote(line string) string {
 	return strconv.Quote(line)
 }
 
-// meant returns the line at which a search was most likely meant to be. It may be
-// before the first one.
+// meant returns the line at which a search was most likely meant to be, by the line that is
+// most like its longest one. It may be before the first line.
 func (t text) meant(lines []string) (at int, ok bool) {
-	keys := make([]string, t.count())
-	where := make(map[string][]int)
-	for i := range keys {
-		key := strings.TrimSpace(t.text(i))
-		if keys[i] = key; key != "" {
-			where[key] = append(where[key], i)
-		}
-	}
-	votes := make(map[int]int)
-	for k, line := range lines {
-		if all := where[strings.TrimSpace(line)]; len(all) <= mostCommon {
-			for _, i := range all {
-				votes[i-k] += len(strings.TrimSpace(line))
-			}
-		}
-	}
-	best := 0
-	for i, n := range votes {
-		if n > best || n == best && i < at {
-			at, best = i, n
-		}
-	}
-	if best > 0 {
-		return at, true
-	}
-	// No line is there. The one that is like the longest one is.
-	k := 0
+	longest, k := "", 0
 	for i, line := range lines {
-		if len(strings.TrimSpace(line)) > len(strings.TrimSpace(lines[k])) {
-			k = i
+		if line = squeezed(line); len(line) > len(longest) {
+			longest, k = line, i
 		}
 	}
-	longest, most := squeezed(lines[k]), 0.5
-	for i, key := range keys[:min(len(keys), mostLike)] {
-		if n := like(longest, squeezed(key)); n > most {
+	most := 0.5
+	for i := range min(t.count(), mostLike) {
+		if n := like(longest, squeezed(t.text(i))); n > most {
 			at, most, ok = i-k, n, true
 		}
 	}
