@@ -43,17 +43,9 @@ const stopGrace = time.Second
 
 func main() {
 	prockeep.Main() // this program is also the keeper of -keep
-	os.Exit(start(os.Args[1:]))
-}
-
-// start returns the exit code.
-func start(args []string) int {
-	switch err := run(args); {
-	case err == nil, errors.Is(err, flag.ErrHelp):
-		return 0
-	default:
+	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "mcp:", err)
-		return 1
+		os.Exit(1)
 	}
 }
 
@@ -61,7 +53,7 @@ func start(args []string) int {
 // started outlives it. Stdout belongs to the protocol, so messages for people
 // go to stderr.
 func run(args []string) (err error) {
-	flags := flag.NewFlagSet("mcp", flag.ContinueOnError)
+	flags := flag.NewFlagSet("mcp", flag.ExitOnError)
 	var (
 		listen    = flags.String("http", "", "`address` to serve streamable HTTP on, instead of stdio; :8080 is port 8080 of 127.0.0.1")
 		tokenFile = flags.String("token-file", "", "`file` with the bearer token for -http; by default a new one is printed")
@@ -76,9 +68,7 @@ func run(args []string) (err error) {
 		format    = flags.String("format", "json", "`form` of a result: json, or text, which takes fewer tokens")
 		allowEnv  = flags.String("allow-env", "", "`names` of variables that commands get although they look like secrets, such as GITHUB_TOKEN,NPM_*")
 	)
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
+	_ = flags.Parse(args) // it ends the program if it fails
 	if flags.NArg() > 0 {
 		return xerrors.Errorf("unexpected argument %q", flags.Arg(0))
 	}
@@ -97,7 +87,7 @@ func run(args []string) (err error) {
 	if *keep != "" && *listen != "" {
 		return errors.New("-keep is for stdio: over HTTP, nothing tells which client has come back")
 	}
-	dir, err := directory(*workDir)
+	dir, err := filepath.Abs(*workDir)
 	if err != nil {
 		return err
 	}
@@ -147,22 +137,4 @@ func run(args []string) (err error) {
 	}
 	s.dir = dir
 	return serveHTTP(ctx, s, local, *listen, token, *idle)
-}
-
-// directory returns an absolute path. If the directory does not exist, it
-// returns an error at once: procmgr would run commands elsewhere, and tell each
-// model so.
-func directory(name string) (string, error) {
-	name, err := filepath.Abs(name)
-	if err != nil {
-		return "", err
-	}
-	info, err := os.Stat(name)
-	if err != nil {
-		return "", err
-	}
-	if !info.IsDir() {
-		return "", xerrors.Errorf("%s is no directory", name)
-	}
-	return name, nil
 }

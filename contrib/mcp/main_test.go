@@ -41,6 +41,7 @@ func TestMain(m *testing.M) {
 	prockeep.Main() // for -keep
 	if filepath.Base(os.Args[0]) == programName {
 		main()
+		os.Exit(0)
 	}
 	_ = os.Setenv("MCP_TESTS", strconv.Itoa(os.Getpid())) // every process of the run inherits it
 	code := m.Run()

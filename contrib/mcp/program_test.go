@@ -208,8 +208,8 @@ func TestFlags(t *testing.T) {
 		name, want string
 		arguments  []string
 	}{
-		{"no such directory", "no such file", []string{"-workdir", "/no/such/directory"}},
-		{"no directory", "is no directory", []string{"-workdir", file}},
+		{"no such directory", "no such directory: /no/such/directory", []string{"-workdir", "/no/such/directory"}},
+		{"no directory", "not a directory", []string{"-workdir", file}},
 		{"an argument", `unexpected argument "x"`, []string{"x"}},
 		{"no such flag", "flag provided but not defined", []string{"-x"}},
 		{"no such token", "no such file", []string{"-http", "127.0.0.1:0", "-token-file", "/no/such/token"}},
