@@ -22,6 +22,7 @@ func TestFirstPicture(t *testing.T) {
 	l := newLocal(t)
 	s := newSite(t, l, &procview.Options{Loopback: true})
 	p := s.open(1200, 800)
+	require.NotContains(t, eval[string](p, `location.href`), "token", "the address in the history has no token")
 	p.until(`document.querySelector('#nothing').textContent === 'There is no process yet.'`)
 	start(t, l.Chat("a"), procmgr.StartRequest{Command: "echo first; exec sleep 1000"})
 	p.until(printed + ` === 'first\n'`)
