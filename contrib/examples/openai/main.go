@@ -14,7 +14,6 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/openai/openai-go/v3"
 
@@ -75,27 +74,7 @@ func run(ctx context.Context, prompt string, out io.Writer) (err error) {
 			calls = append(calls, toolset.Call{ID: call.ID, Name: call.Function.Name, Arguments: json.RawMessage(call.Function.Arguments)})
 		}
 		for i, res := range set.CallAll(ctx, calls) {
-			fmt.Fprintln(os.Stderr, forPerson(calls[i], res))
 			params.Messages = append(params.Messages, openai.ToolMessage(res.Content, calls[i].ID))
 		}
 	}
-}
-
-// forPerson is what a person reads of a call: the facts of the report, and the output as
-// it was printed. The model gets Content, which has advice for it, and folds or leaves
-// out what it has read before.
-func forPerson(call toolset.Call, res toolset.Result) string {
-	var b strings.Builder
-	r := res.Report
-	fmt.Fprintf(&b, "%s: success=%t", call.Name, r.Success)
-	if r.Error != "" {
-		fmt.Fprintf(&b, " error=%q", r.Error)
-	}
-	if r.ExitCode != nil {
-		fmt.Fprintf(&b, " exit_code=%d", *r.ExitCode)
-	}
-	if res.Output != nil {
-		fmt.Fprintf(&b, " process=%s state=%s duration=%v\n%s", res.Output.Process.ID, r.State, r.Duration.Round(time.Millisecond), res.Output.Text)
-	}
-	return strings.TrimSuffix(b.String(), "\n")
 }
