@@ -4,6 +4,7 @@ module github.com/toolproc/toolproc/contrib/filetool
 go 1.26.6
 
 require (
+	github.com/go-json-experiment/json v1.27.2
 	github.com/stretchr/testify v1.12.1
 	github.com/toolproc/toolproc v0.1.0
 	golang.org/x/sys v0.50.0

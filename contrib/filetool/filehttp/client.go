@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,8 +14,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
+	"github.com/go-json-experiment/json"
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/contrib/filetool/internal/callerr"
@@ -99,49 +98,37 @@ func (c *Client) Close() error {
 
 // Read implements [procfile.Files].
 func (c *Client) Read(ctx context.Context, req procfile.ReadRequest) (res procfile.ReadResult, err error) {
-	_, err = c.call(ctx, pathRead, req, &res, req.Path)
+	_, err = c.call(ctx, pathRead, req, &res)
 	return res, callerr.In("filehttp", "read", req.Path, err)
 }
 
 // Write implements [procfile.Files]. If its answer is lost, the error is
 // [procmgr.ErrUnknown].
 func (c *Client) Write(ctx context.Context, req procfile.WriteRequest) (res procfile.WriteResult, err error) {
-	err = c.write(ctx, pathWrite, req, &res, req.Path, req.Content, req.Version)
+	err = c.write(ctx, pathWrite, req, &res)
 	return res, callerr.In("filehttp", "write", req.Path, err)
 }
 
 // Edit implements [procfile.Files] in the same way as Write.
 func (c *Client) Edit(ctx context.Context, req procfile.EditRequest) (res procfile.EditResult, err error) {
-	var texts []string
-	for _, f := range req.Files {
-		texts = append(texts, f.Path, f.Version)
-		for _, e := range f.Edits {
-			texts = append(texts, e.Search, e.Replace)
-		}
-	}
-	err = c.write(ctx, pathEdit, req, &res, texts...)
+	err = c.write(ctx, pathEdit, req, &res)
 	return res, callerr.In("filehttp", "edit", "", err)
 }
 
-func (c *Client) write(ctx context.Context, path string, req, into any, texts ...string) error {
-	lost, err := c.call(ctx, path, req, into, texts...)
+func (c *Client) write(ctx context.Context, path string, req, into any) error {
+	lost, err := c.call(ctx, path, req, into)
 	if lost {
 		return xerrors.Errorf("it may have been written: %v: %w", err, procmgr.ErrUnknown)
 	}
 	return err
 }
 
-// call sends a request. texts are those in it, which JSON must not change. lost reports
-// that a handler may have got the request, and that its answer is not known.
-func (c *Client) call(ctx context.Context, path string, req, into any, texts ...string) (lost bool, err error) {
-	for _, text := range texts {
-		if !utf8.ValidString(text) {
-			return false, xerrors.Errorf("the request is not UTF-8, which this connection cannot carry: %w", procmgr.ErrInvalid)
-		}
-	}
+// call sends a request. lost reports that a handler may have got the request, and that its
+// answer is not known.
+func (c *Client) call(ctx context.Context, path string, req, into any) (lost bool, err error) {
 	body, err := json.Marshal(req)
 	if err != nil {
-		return false, err
+		return false, xerrors.Errorf("the request is not UTF-8, which this connection cannot carry: %w", procmgr.ErrInvalid)
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTime+transferTime)
 	defer cancel()

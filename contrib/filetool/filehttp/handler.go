@@ -4,9 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/json"
 	"errors"
-	"io"
 	"mime"
 	"net"
 	"net/http"
@@ -14,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/contrib/filetool/procfile"
@@ -156,13 +156,9 @@ func decode(w http.ResponseWriter, r *http.Request, into any) error {
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
 		return xerrors.Errorf("the body must be application/json: %w", procmgr.ErrInvalid)
 	}
-	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
-	dec.DisallowUnknownFields()
-	err := dec.Decode(into)
+	err := json.UnmarshalRead(http.MaxBytesReader(w, r.Body, maxBody), into, json.RejectUnknownMembers(true))
 	if err == nil {
-		if _, err = dec.Token(); errors.Is(err, io.EOF) {
-			return nil
-		}
+		return nil
 	}
 	if long, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return xerrors.Errorf("the request has over %d bytes; write a long file by a command, or change it by edits: %w", long.Limit, procmgr.ErrInvalid)
@@ -185,5 +181,5 @@ func fail(w http.ResponseWriter, err error) {
 func answer(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body)
+	_ = json.MarshalWrite(w, body, jsontext.AllowInvalidUTF8(true)) // the name of a file may be no UTF-8
 }
