@@ -32,9 +32,7 @@ const (
 type change struct {
 	l    *Local
 	dirs map[string]*folder
-	undo []func() // removes the directories that were made, the last first
 	all  []*tempFile
-	done bool
 }
 
 // A folder is a directory in which a change writes.
@@ -73,11 +71,6 @@ func (c *change) end() {
 			_ = s.in.root.Remove(s.temp) // it is ours alone
 		}
 	}
-	if !c.done {
-		for _, undo := range slices.Backward(c.undo) {
-			undo()
-		}
-	}
 	for _, d := range c.dirs {
 		_ = d.file.Close() // it was only read
 		_ = d.root.Close() // the same
@@ -93,11 +86,10 @@ func (c *change) lock(ctx context.Context, places ...place) error {
 		if c.dirs[p.dir()] != nil {
 			continue
 		}
-		root, undo, err := c.l.openDir(p)
+		root, err := c.l.openDir(p)
 		if err != nil {
 			return err
 		}
-		c.undo = append(c.undo, undo)
 		file, err := root.Open(".")
 		if err != nil {
 			_ = root.Close() // the error says more
@@ -210,7 +202,6 @@ func (c *change) commit(ctx context.Context) error {
 			return c.takeBack(c.all[:i], err)
 		}
 	}
-	c.done = true
 	for _, d := range c.dirs {
 		_ = d.file.Sync() // not every system can; the files themselves are on the disk
 	}

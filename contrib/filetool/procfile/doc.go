@@ -8,8 +8,8 @@
 // A file of any size is read by its lines, in bounded memory and time. A write happens
 // whole or not at all: the new content is written beside the file, forced to the
 // disk and renamed. Mode and owner stay, a symbolic link stays and what it leads
-// to is written, and missing directories are made. Edits of several files are all
-// done or none.
+// to is written, and missing directories are made, which stay if the write then fails.
+// Edits of several files are all done or none.
 //
 // A write may name the Version that its caller has read. If the file has another
 // one by then, the error is [ErrChanged] and nothing is written.

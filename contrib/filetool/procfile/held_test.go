@@ -220,6 +220,8 @@ func TestFullDisk(t *testing.T) {
 	require.ErrorContains(t, err, "is full")
 	_, err = l.Write(t.Context(), procfile.WriteRequest{Path: "d/e/new", Content: strings.Repeat("x", 1<<20)})
 	require.ErrorIs(t, err, procmgr.ErrLimit)
+	require.NoError(t, os.Remove(filepath.Join(dir, "d", "e")), "the directory is empty")
+	require.NoError(t, os.Remove(filepath.Join(dir, "d")))
 	// Two files, and the second has no room.
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "big"), []byte(strings.Repeat("y", 100<<10)+"\nend\n"), 0o600))
 	_, err = l.Edit(t.Context(), procfile.EditRequest{Files: []procfile.FileEdit{

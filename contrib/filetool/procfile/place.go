@@ -187,30 +187,27 @@ func (l *Local) open(p place) (f *os.File, err error) {
 	return f, err
 }
 
-// openDir opens the directory in which a file is to be written. If it does not exist,
-// it is made, and undo removes it again.
-func (l *Local) openDir(p place) (dir *os.Root, undo func(), err error) {
+// openDir opens the directory in which a file is to be written. If it does not exist, it is
+// made, and stays if the write then fails.
+func (l *Local) openDir(p place) (dir *os.Root, err error) {
 	base, at, err := l.base(p)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	mkdirAll, open, remove := os.MkdirAll, os.OpenRoot, os.Remove
+	mkdirAll, open := os.MkdirAll, os.OpenRoot
 	if base != nil {
-		mkdirAll, open, remove = base.MkdirAll, base.OpenRoot, base.Remove
+		mkdirAll, open = base.MkdirAll, base.OpenRoot
 	}
-	undo = func() {}
 	if p.parents > 0 {
-		undo = removeDirs(remove, at, p.parents)
 		err = mkdirAll(at, 0o777)
 	}
 	if err == nil {
 		dir, err = open(at)
 	}
 	if err != nil {
-		undo()
-		return nil, nil, l.explain(p.dir(), err)
+		return nil, l.explain(p.dir(), err)
 	}
-	return dir, undo, nil
+	return dir, nil
 }
 
 // base returns the os.Root below which a place may be written, and the path of its
@@ -249,19 +246,6 @@ func (l *Local) notBelow(path string) error {
 		return xerrors.Errorf("%s cannot be written, no file can: %w", path, procmgr.ErrRefused)
 	}
 	return xerrors.Errorf("%s cannot be written: files may be written below %s only: %w", path, strings.Join(dirs, ", "), procmgr.ErrRefused)
-}
-
-// removeDirs returns a function that removes the last n directories of a path, if
-// they are empty.
-func removeDirs(remove func(string) error, path string, n int) func() {
-	return func() {
-		for ; n > 0; n-- {
-			if remove(path) != nil {
-				return
-			}
-			path = filepath.Dir(path)
-		}
-	}
 }
 
 // explain turns an error of the system into one of this package.
