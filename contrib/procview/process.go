@@ -96,17 +96,13 @@ func first(text string, n int64) string {
 // serveOutput serves the output so far, as text.
 func (v *View) serveOutput(w http.ResponseWriter, r *http.Request, s subject) {
 	ctx := r.Context()
-	from := number(r.URL.Query().Get("from"), 0)
 	out, err := s.manager.Output(ctx, s.id, procmgr.OutputRequest{From: math.MaxInt64})
 	if err != nil {
 		refuse(w, err)
 		return
 	}
-	h := w.Header()
-	h.Set("Content-Type", "text/plain; charset=utf-8")
-	h.Set("Toolproc-State", string(out.Process.State))
-	h.Set("Toolproc-Next", strconv.FormatInt(out.Next, 10))
-	for chunk, err := range s.chunks(ctx, from, out.Next) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	for chunk, err := range s.chunks(ctx, 0, out.Next) {
 		if err != nil {
 			panic(http.ErrAbortHandler) // the caller must not take this for the end
 		}
