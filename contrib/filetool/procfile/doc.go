@@ -34,6 +34,8 @@
 // directory, until the next write there removes it. Where directories have no locks, as on
 // Windows, it stays.
 //
+// It builds on Unix and Windows.
+//
 // # Testing
 //
 // [Files] is small enough for a fake. A Local with a Root in a temporary directory
