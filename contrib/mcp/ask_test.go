@@ -38,44 +38,42 @@ func TestAsk(t *testing.T) {
 		{"dismissed", answers("cancel", ""), 2, false, "denied: the user said no"},
 		{"no elicitation", nil, 0, false, "does not support elicitation"},
 	} {
-		for _, way := range ways {
-			t.Run(test.name+" "+way.name, func(t *testing.T) {
-				t.Parallel()
-				local, dir := newLocal(t)
-				s := newServer(t, local, way.chatID, approve)
-				s.dir = dir
-				asked := make(chan string, 8)
-				opts := &mcp.ClientOptions{}
-				if test.answer != nil {
-					opts.ElicitationHandler = func(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-						if _, err := os.Stat(filepath.Join(dir, "made")); err == nil && len(asked) < 1 {
-							t.Error("it has run before the answer")
-						}
-						asked <- req.Params.Message
-						return test.answer(ctx, req)
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			local, dir := newLocal(t)
+			s := newServer(t, local, approve)
+			s.dir = dir
+			asked := make(chan string, 8)
+			opts := &mcp.ClientOptions{}
+			if test.answer != nil {
+				opts.ElicitationHandler = func(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+					if _, err := os.Stat(filepath.Join(dir, "made")); err == nil && len(asked) < 1 {
+						t.Error("it has run before the answer")
 					}
+					asked <- req.Params.Message
+					return test.answer(ctx, req)
 				}
-				c := connect(t, way.dial(t, s), opts)
-				call := func(command string) string {
-					t.Helper()
-					res, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "execute", Arguments: args{"command": command}})
-					require.NoError(t, err)
-					require.False(t, res.IsError)
-					return res.Content[0].(*mcp.TextContent).Text
-				}
-				require.Contains(t, call("ls"), `"exit_code":0`)
-				require.NotContains(t, call("git status"), "denied", "the server knows where commands run, and that git runs nothing there")
-				for range 2 {
-					require.Contains(t, call("touch made"), test.want)
-				}
-				require.Len(t, asked, test.asked)
-				if test.asked > 0 {
-					require.Contains(t, <-asked, `Run "touch" "made"`)
-				}
-				list, err := os.ReadDir(dir)
+			}
+			c := connect(t, dialHTTP(t, listen(t, s, 0).URL, testToken), opts)
+			call := func(command string) string {
+				t.Helper()
+				res, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "execute", Arguments: args{"command": command}})
 				require.NoError(t, err)
-				require.Equal(t, test.ran, slices.ContainsFunc(list, func(e os.DirEntry) bool { return e.Name() == "made" }))
-			})
-		}
+				require.False(t, res.IsError)
+				return res.Content[0].(*mcp.TextContent).Text
+			}
+			require.Contains(t, call("ls"), `"exit_code":0`)
+			require.NotContains(t, call("git status"), "denied", "the server knows where commands run, and that git runs nothing there")
+			for range 2 {
+				require.Contains(t, call("touch made"), test.want)
+			}
+			require.Len(t, asked, test.asked)
+			if test.asked > 0 {
+				require.Contains(t, <-asked, `Run "touch" "made"`)
+			}
+			list, err := os.ReadDir(dir)
+			require.NoError(t, err)
+			require.Equal(t, test.ran, slices.ContainsFunc(list, func(e os.DirEntry) bool { return e.Name() == "made" }))
+		})
 	}
 }

@@ -48,7 +48,7 @@ func ask(t *testing.T, method, url, body string, change func(*http.Request)) (st
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	local, dir := newLocal(t)
-	url := listen(t, newServer(t, local, httpChat, nil), 0).URL
+	url := listen(t, newServer(t, local, nil), 0).URL
 	for _, test := range []struct {
 		name   string
 		change func(*http.Request)
@@ -133,7 +133,7 @@ func TestOwnAddress(t *testing.T) {
 func TestConnectionLost(t *testing.T) {
 	t.Parallel()
 	local, dir := newLocal(t)
-	web := listen(t, newServer(t, local, httpChat, nil), 0)
+	web := listen(t, newServer(t, local, nil), 0)
 	c := overHTTP(t, web.URL, testToken)
 	answered := make(chan *mcp.CallToolResult, 1)
 	go func() { // received below

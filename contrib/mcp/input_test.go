@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"regexp"
 	"testing"
 
@@ -33,12 +34,22 @@ func TestInputAndText(t *testing.T) {
 }
 
 // With -ask a client that cannot ask its user gets no command that does more than
-// read.
+// read. One that can is asked while the call waits, in a version that allows it.
 func TestAskFlag(t *testing.T) {
-	c := connect(t, &mcp.CommandTransport{Command: program(t, t.TempDir(), "-ask")}, nil)
-	for command, want := range map[string]string{"ls": `"exit_code":0`, "touch x": `"denied":true`} {
-		answer, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "execute", Arguments: args{"command": command}})
+	yes := func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"allow": "once"}}, nil
+	}
+	for _, test := range []struct {
+		command, want string
+		opts          *mcp.ClientOptions
+	}{
+		{"ls", `"exit_code":0`, nil},
+		{"touch x", `"denied":true`, nil},
+		{"touch x", `"exit_code":0`, &mcp.ClientOptions{ElicitationHandler: yes}},
+	} {
+		c := connect(t, &mcp.CommandTransport{Command: program(t, t.TempDir(), "-ask")}, test.opts)
+		answer, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "execute", Arguments: args{"command": test.command}})
 		require.NoError(t, err)
-		require.Contains(t, answer.Content[0].(*mcp.TextContent).Text, want)
+		require.Contains(t, answer.Content[0].(*mcp.TextContent).Text, test.want)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -132,46 +131,19 @@ func connect(t *testing.T, transport mcp.Transport, opts *mcp.ClientOptions) *cl
 }
 
 // newServer returns a server that logs nothing. approve may be nil.
-func newServer(t *testing.T, host procmgr.Host, chatID func(sessionID string) string, approve func(context.Context, toolset.Question) (toolset.Verdict, error)) *server {
+func newServer(t *testing.T, host procmgr.Host, approve func(context.Context, toolset.Question) (toolset.Verdict, error)) *server {
 	t.Helper()
-	s, err := newServerWith(host, chatID, toolset.Options{MaxTimeout: maxWait, Approve: approve}, quiet)
+	s, err := newServerWith(host, httpChat, toolset.Options{MaxTimeout: maxWait, Approve: approve}, quiet)
 	require.NoError(t, err)
 	return s
 }
 
-// ways are the ways to connect a client: the first uses protocol version 2026-07-28,
-// and the second the version before.
-var ways = []struct {
-	name   string
-	chatID func(string) string
-	dial   func(*testing.T, *server) mcp.Transport
-}{
-	{"in memory", stdioChat, dialMemory},
-	{"HTTP", httpChat, func(t *testing.T, s *server) mcp.Transport {
-		t.Helper()
-		return dialHTTP(t, listen(t, s, 0).URL, testToken)
-	}},
-}
-
-// overEach runs a test over each transport, with a client, and a Local with its directory.
-func overEach(t *testing.T, f func(t *testing.T, c *client, local *proclocal.Local, dir string)) {
-	t.Parallel()
-	for _, way := range ways {
-		t.Run(way.name, func(t *testing.T) {
-			t.Parallel()
-			local, dir := newLocal(t)
-			f(t, connect(t, way.dial(t, newServer(t, local, way.chatID, nil)), nil), local, dir)
-		})
-	}
-}
-
-// dialMemory connects to a server in this process, which stands for one over stdio.
-func dialMemory(t *testing.T, s *server) mcp.Transport {
+// serve returns a client over HTTP of a server in this process, which runs commands in dir.
+func serve(t *testing.T) (c *client, local *proclocal.Local, dir string) {
 	t.Helper()
-	there, here := net.Pipe()
-	_, err := s.mcp.Connect(t.Context(), &mcp.IOTransport{Reader: there, Writer: there}, nil)
-	require.NoError(t, err)
-	return &mcp.IOTransport{Reader: here, Writer: here}
+	t.Parallel()
+	local, dir = newLocal(t)
+	return overHTTP(t, listen(t, newServer(t, local, nil), 0).URL, testToken), local, dir
 }
 
 // listen serves s over HTTP until the test ends.
@@ -200,11 +172,7 @@ func overHTTP(t *testing.T, url, token string) *client {
 // the calls.
 func (c *client) leave(t *testing.T) {
 	t.Helper()
-	over, ok := c.transport.(*mcp.StreamableClientTransport)
-	if !ok {
-		require.NoError(t, c.transport.(*mcp.IOTransport).Writer.Close())
-		return
-	}
+	over := c.transport.(*mcp.StreamableClientTransport)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, over.Endpoint, nil)
 	require.NoError(t, err)
 	req.Header.Set("Mcp-Session-Id", c.ID())

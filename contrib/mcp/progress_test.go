@@ -15,41 +15,39 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/proclocal"
 	"github.com/toolproc/toolproc/procmgr/proctest"
 )
 
 // A client that has asked for progress gets each newest line while it waits. It
 // gets no more lines than it can show, and none after the result.
 func TestProgress(t *testing.T) {
-	overEach(t, func(t *testing.T, c *client, _ *proclocal.Local, _ string) {
-		params := &mcp.CallToolParams{Name: "execute", Arguments: args{
-			"command": `for i in 1 2 3; do echo "step $i"; sleep 0.4; done; echo waiting; exec sleep 1000`,
-			"timeout": "2.5s",
-		}}
-		params.SetProgressToken("first")
-		answer, err := c.CallTool(t.Context(), params)
-		require.NoError(t, err)
-		require.NoError(t, c.Ping(t.Context(), nil)) // all earlier notifications have arrived now
-		res, _ := read(t, answer)
-		require.Equal(t, "running", res.State)
-		first := requireProgress(t, c.told(), "first")
-		require.Subset(t, []string{"step 1", "step 2", "step 3", "waiting"}, first)
-		require.Greater(t, len(first), 1)
-		require.Equal(t, "waiting", first[len(first)-1])
+	c, _, _ := serve(t)
+	params := &mcp.CallToolParams{Name: "execute", Arguments: args{
+		"command": `for i in 1 2 3; do echo "step $i"; sleep 0.4; done; echo waiting; exec sleep 1000`,
+		"timeout": "2.5s",
+	}}
+	params.SetProgressToken("first")
+	answer, err := c.CallTool(t.Context(), params)
+	require.NoError(t, err)
+	require.NoError(t, c.Ping(t.Context(), nil)) // all earlier notifications have arrived now
+	res, _ := read(t, answer)
+	require.Equal(t, "running", res.State)
+	first := requireProgress(t, c.told(), "first")
+	require.Subset(t, []string{"step 1", "step 2", "step 3", "waiting"}, first)
+	require.Greater(t, len(first), 1)
+	require.Equal(t, "waiting", first[len(first)-1])
 
-		params = &mcp.CallToolParams{Name: "process_output", Arguments: args{"process_id": res.ID, "wait_timeout": "1s"}}
-		params.SetProgressToken(int64(7))
-		_, err = c.CallTool(t.Context(), params)
-		require.NoError(t, err)
-		require.NoError(t, c.Ping(t.Context(), nil))
-		require.Equal(t, []string{"waiting"}, requireProgress(t, c.told()[len(first):], float64(7)))
+	params = &mcp.CallToolParams{Name: "process_output", Arguments: args{"process_id": res.ID, "wait_timeout": "1s"}}
+	params.SetProgressToken(int64(7))
+	_, err = c.CallTool(t.Context(), params)
+	require.NoError(t, err)
+	require.NoError(t, c.Ping(t.Context(), nil))
+	require.Equal(t, []string{"waiting"}, requireProgress(t, c.told()[len(first):], float64(7)))
 
-		told := len(c.told())
-		_, isError := c.call(t, "execute", args{"command": "echo no progress asked for; sleep 0.6"})
-		require.False(t, isError)
-		require.Len(t, c.told(), told)
-	})
+	told := len(c.told())
+	_, isError := c.call(t, "execute", args{"command": "echo no progress asked for; sleep 0.6"})
+	require.False(t, isError)
+	require.Len(t, c.told(), told)
 }
 
 // requireProgress checks the rules for all notifications, and returns their
