@@ -33,25 +33,19 @@ type step struct {
 
 const words = "The build failed with exit code 3."
 
-// script is a conversation in which the model asks for a process that isn't
-// there, waits for a command that outlives its timeout, and ends another one. ID
-// stands for the process of the newest result that has one.
+// script is a conversation in which the model asks for a process that isn't there, and then
+// runs a command that fails.
 var script = []step{
 	{tool: "process_output", arguments: map[string]any{"process_id": "nosuchproc"}},
-	{want: "nosuchproc", failed: true, tool: "execute", arguments: map[string]any{"command": "sleep 1; echo built; exit 3", "timeout": "100ms"}},
-	{want: "process_id", tool: "process_output", arguments: map[string]any{"process_id": "ID", "wait_timeout": "30s"}},
-	{want: `built[\s\S]*exit_code\W+3\b`, tool: "execute", arguments: map[string]any{"command": "exec sleep 1000", "run_in_background": true}},
-	{want: "process_id", tool: "process_signal", arguments: map[string]any{"process_id": "ID", "signal": "terminate"}},
-	{want: "SIGTERM"},
+	{want: "nosuchproc", failed: true, tool: "execute", arguments: map[string]any{"command": "echo built; exit 3"}},
+	{want: `built[\s\S]*exit_code\W+3\b`},
 }
-
-var processID = regexp.MustCompile(`process_id\W+([a-z0-9]{10})\b`)
 
 // serve plays some steps. At the end of the test all of them have to be over.
 func (a api) serve(t *testing.T, steps []step, stop string) (url string) {
 	t.Helper()
-	var mu sync.Mutex // guards the two below
-	next, process := 0, ""
+	var mu sync.Mutex // guards next
+	next := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -66,17 +60,6 @@ func (a api) serve(t *testing.T, steps []step, stop string) (url string) {
 		if !regexp.MustCompile(s.want).MatchString(text) || failed != s.failed && a.program == "anthropic" {
 			t.Errorf("request %d: the result is %q, with the error flag %t, and not %q", next, text, failed, s.want)
 		}
-		if found := processID.FindStringSubmatch(text); found != nil {
-			process = found[1]
-		}
-		arguments := make(map[string]any)
-		for name, value := range s.arguments {
-			if value == "ID" {
-				value = process
-			}
-			arguments[name] = value
-		}
-		s.arguments = arguments
 		next++
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(a.answer(s, stop)) // on an error the program complains
