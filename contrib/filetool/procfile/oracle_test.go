@@ -117,11 +117,11 @@ func TestOracle(t *testing.T) {
 		text := func(lines ...string) string { return strings.Join(append(lines, ""), end) }
 		way := presentations[i%len(presentations)]
 		give := func(lines []string) string {
-			given := make([]string, len(lines))
+			var given strings.Builder
 			for i, line := range lines {
-				given[i] = way.line(w, unit, w.depth(file[from]), i, line)
+				given.WriteString(way.line(w, unit, w.depth(file[from]), i, line) + "\n")
 			}
-			return strings.Join(append(given, ""), "\n")
+			return given.String()
 		}
 		before, want := text(file...), text(slices.Concat(file[:from], with, file[to:])...)
 		edit := procfile.Edit{Search: give(file[from:to]), Replace: give(with)}
