@@ -4,11 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
@@ -16,8 +14,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
-// A program serves the page beside its agent. A person opens the URL; a program has the
-// output of a process as text.
+// A program serves the page beside its agent. A person opens the URL.
 func ExampleNew() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
@@ -38,7 +35,7 @@ func ExampleNew() {
 	server := httptest.NewServer(mux) // http.ListenAndServe in a real program
 	defer server.Close()
 	page := view.URL(server.URL + "/procs/") // for a person
-	_, token, _ := strings.Cut(page, "#token=")
+	fmt.Println("processes:", page[:len("http://127.0.0.1:")])
 
 	tools, err := toolset.New(toolset.Static(manager.Chat("greetings")), &toolset.Options{OnResult: view.Result})
 	if err != nil {
@@ -46,24 +43,10 @@ func ExampleNew() {
 		return
 	}
 	res := tools.Call(ctx, toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"command":"echo hello"}`)})
-
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/procs/"+res.Output.Process.ID+"/output", nil)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	answer, err := http.DefaultClient.Do(req)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	fmt.Printf("%s%v\n", text, err)
+	fmt.Print(res.Output.Text)
 	// Output:
+	// processes: http://127.0.0.1:
 	// hello
-	// <nil>
 }
 
 // A program without an HTTP server of its own shows the page on this machine.
