@@ -29,16 +29,9 @@ func newHandler(t *testing.T, dir string, opts filehttp.HandlerOptions) http.Han
 	return handler
 }
 
-// serve serves a handler. lose is asked before each answer whether to lose it.
-func serve(t *testing.T, handler http.Handler, lose func(*http.Request) bool) (url string) {
+func serve(t *testing.T, handler http.Handler) (url string) {
 	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if lose != nil && lose(r) {
-			handler.ServeHTTP(httptest.NewRecorder(), r)
-			panic(http.ErrAbortHandler)
-		}
-		handler.ServeHTTP(w, r)
-	}))
+	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	return server.URL
 }
@@ -55,7 +48,7 @@ func newClient(t *testing.T, url string, opts *filehttp.ClientOptions) *filehttp
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	url := serve(t, newHandler(t, dir, filehttp.HandlerOptions{Token: "secret"}), nil)
+	url := serve(t, newHandler(t, dir, filehttp.HandlerOptions{Token: "secret"}))
 	client := newClient(t, url, &filehttp.ClientOptions{Token: "secret"})
 	ctx := t.Context()
 
@@ -107,7 +100,7 @@ func TestRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	handler := newHandler(t, dir, filehttp.HandlerOptions{Token: "secret", Hosts: []string{"build.example"}})
-	url := serve(t, handler, nil)
+	url := serve(t, handler)
 	_, err := newClient(t, url, &filehttp.ClientOptions{Token: "wrong"}).Write(t.Context(), procfile.WriteRequest{Path: "a.txt", Content: "x"})
 	require.ErrorIs(t, err, procmgr.ErrRefused)
 	_, err = newClient(t, url, nil).Read(t.Context(), procfile.ReadRequest{Path: "a.txt"})
@@ -163,7 +156,7 @@ func TestAuthorize(t *testing.T) {
 		}
 		return nil
 	}})
-	client := newClient(t, serve(t, handler, nil), nil)
+	client := newClient(t, serve(t, handler), nil)
 	_, err := client.Read(t.Context(), procfile.ReadRequest{Path: "x"})
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	_, err = client.Write(t.Context(), procfile.WriteRequest{Path: "x", Content: "y"})
@@ -175,10 +168,12 @@ func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var asked atomic.Int32
-	client := newClient(t, serve(t, newHandler(t, dir, filehttp.HandlerOptions{Insecure: true}), func(*http.Request) bool {
+	handler := newHandler(t, dir, filehttp.HandlerOptions{Insecure: true})
+	client := newClient(t, serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
-		return true
-	}), nil)
+		handler.ServeHTTP(httptest.NewRecorder(), r)
+		panic(http.ErrAbortHandler)
+	})), nil)
 	_, err := client.Write(t.Context(), procfile.WriteRequest{Path: "x", Content: "a\n"})
 	require.ErrorIs(t, err, procmgr.ErrUnknown)
 	_, err = client.Edit(t.Context(), procfile.EditRequest{Files: []procfile.FileEdit{{Path: "x", Edits: []procfile.Edit{{Search: "a", Replace: "aa"}}}}})
@@ -207,7 +202,7 @@ func TestNoServer(t *testing.T) {
 	require.ErrorContains(t, err, "the server cannot be reached")
 	require.NotErrorIs(t, err, procmgr.ErrUnknown)
 
-	between := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }), nil)
+	between := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }))
 	_, err = newClient(t, between, nil).Write(t.Context(), req)
 	require.ErrorIs(t, err, procmgr.ErrUnknown)
 	require.ErrorContains(t, err, "502 Bad Gateway")
@@ -216,7 +211,7 @@ func TestNoServer(t *testing.T) {
 // A server of something else is named as that.
 func TestNoFiles(t *testing.T) {
 	t.Parallel()
-	client := newClient(t, serve(t, http.NotFoundHandler(), nil), nil)
+	client := newClient(t, serve(t, http.NotFoundHandler()), nil)
 	_, err := client.Read(t.Context(), procfile.ReadRequest{Path: "x"})
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	_, err = client.Write(t.Context(), procfile.WriteRequest{Path: "x", Content: "a"})
