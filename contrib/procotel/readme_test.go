@@ -14,8 +14,7 @@ import (
 	_ "go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp" // of the page's program
 )
 
-// The program on the page, in a module outside of the repository, sends the spans of a
-// call and of its process to a collector.
+// The program on the page sends the spans of a call and of its process to a collector.
 func TestReadme(t *testing.T) {
 	var sent bytes.Buffer
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -33,8 +32,7 @@ func TestReadme(t *testing.T) {
 	require.Contains(t, sent.String(), "process.executable.name", "the span of a process")
 }
 
-// pageProgram builds the page's program as somebody does who copies it to a module of
-// their own, with the versions of this module.
+// pageProgram builds the page's program with the versions of this module.
 func pageProgram(t *testing.T) string {
 	t.Helper()
 	page, err := os.ReadFile("README.md")
@@ -43,31 +41,10 @@ func pageProgram(t *testing.T) string {
 	require.True(t, found)
 	block, _, found := strings.Cut(rest, "```")
 	require.True(t, found)
-
-	dir := t.TempDir()
-	for _, name := range []string{"go.mod", "go.sum"} {
-		content, err := os.ReadFile(name)
-		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), content, 0o600))
-	}
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(block), 0o600))
-	tree, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Path}}={{.Dir}}", library).Output()
-	require.NoError(t, err)
-	here, err := filepath.Abs(".")
-	require.NoError(t, err)
-	own := library + "/contrib/procotel"
-	program := filepath.Join(dir, "program")
-	for _, args := range [][]string{
-		{"mod", "edit", "-module=user.example", "-replace=" + strings.TrimSpace(string(tree)), "-require=" + own + "@v0.0.0", "-replace=" + own + "=" + here},
-		{"build", "-o", program, "."},
-	} {
-		cmd := exec.CommandContext(t.Context(), "go", args...)
-		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-buildvcs=false")
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%s\n%s", cmd, out)
-	}
+	source := filepath.Join(t.TempDir(), "main.go")
+	require.NoError(t, os.WriteFile(source, []byte(block), 0o600))
+	program := strings.TrimSuffix(source, ".go")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, source).CombinedOutput()
+	require.NoError(t, err, "%s", out)
 	return program
 }
-
-const library = "github.com/toolproc/toolproc"
