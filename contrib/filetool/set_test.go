@@ -110,13 +110,8 @@ func TestChanged(t *testing.T) {
 				t.Parallel()
 				s, dir := newSet(t, nil)
 				require.NoError(t, os.Mkdir(filepath.Join(dir, "d"), 0o700))
-				err := os.Symlink("d", filepath.Join(dir, "link"))
-				if err == nil {
-					_, err = os.Readlink(filepath.Join(dir, "link"))
-				}
-				if err != nil { // no links here
-					require.Equal(t, "windows", runtime.GOOS, "%v", err)
-					path = strings.ReplaceAll(path, "link/", "d/")
+				if err := os.Symlink("d", filepath.Join(dir, "link")); err != nil && strings.HasPrefix(path, "link/") {
+					t.Skip("no links here: ", err)
 				}
 				write(t, dir, "d/f", "a\nb\nc\n")
 				call(t, s, "read_file", `{"path":"d/f"}`)

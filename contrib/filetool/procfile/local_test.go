@@ -110,9 +110,7 @@ func TestWriteKeeps(t *testing.T) {
 	file := filepath.Join(dir, "d", "f")
 	require.NoError(t, os.WriteFile(file, []byte("\xef\xbb\xbfa"), 0o600))
 	require.NoError(t, os.Chmod(file, 0o751))
-	if !link(t, filepath.Join("d", "f"), filepath.Join(dir, "link")) {
-		return
-	}
+	link(t, "d/f", filepath.Join(dir, "link"))
 	res, err := l.Write(t.Context(), procfile.WriteRequest{Path: "link", Content: "b\n"})
 	require.NoError(t, err)
 	require.Equal(t, "f", filepath.Base(res.Path))
@@ -271,21 +269,14 @@ func TestWriteKeepsLineEnds(t *testing.T) {
 	}
 }
 
-// link makes a symbolic link, and reports whether the system has any: Wine makes
-// something that it does not follow.
-func link(t *testing.T, to, name string) bool {
+// link makes a symbolic link. It skips the test on a Windows that has none.
+func link(t *testing.T, to, name string) {
 	t.Helper()
 	err := os.Symlink(filepath.FromSlash(to), name)
-	if err == nil {
-		_, err = os.Readlink(name)
+	if err != nil && runtime.GOOS == "windows" {
+		t.Skip("no links here: ", err)
 	}
-	if err != nil {
-		require.Equal(t, "windows", runtime.GOOS, "%v", err)
-		_ = os.RemoveAll(name)
-		t.Log("no links here: ", err)
-		return false
-	}
-	return true
+	require.NoError(t, err)
 }
 
 // The rules of a sandbox hold for files as for commands.
@@ -298,7 +289,8 @@ func TestSandboxRules(t *testing.T) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(path(name)), 0o700))
 		require.NoError(t, os.WriteFile(path(name), []byte("old\n"), 0o600))
 	}
-	links := link(t, "../home", path("w/link")) && link(t, ".git/hooks", path("w/hooks"))
+	link(t, "../home", path("w/link"))
+	link(t, ".git/hooks", path("w/hooks"))
 	l, err := procfile.NewLocal(&procfile.LocalOptions{Dir: dir, Sandbox: &procmgr.SandboxRules{
 		Write:   []string{path("w"), path("home/work")},
 		Protect: []string{path("w/.git/hooks"), path("w/.git/config")},
@@ -312,9 +304,6 @@ func TestSandboxRules(t *testing.T) {
 		"home/key": "", "w/link/key": "", "w/../home/key": "", "home/none": "", "home": "",
 		"w/link/work/f": "rw",
 	} {
-		if !links && (strings.HasPrefix(name, "w/link") || strings.HasPrefix(name, "w/hooks")) {
-			continue
-		}
 		_, err := l.Read(t.Context(), procfile.ReadRequest{Path: name})
 		require.Equal(t, may == "", errors.Is(err, procmgr.ErrRefused), "read %s: %v", name, err)
 		_, err = l.Edit(t.Context(), procfile.EditRequest{Files: []procfile.FileEdit{{Path: name, Edits: []procfile.Edit{{Search: "old", Replace: "old!"}}}}})
