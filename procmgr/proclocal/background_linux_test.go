@@ -168,32 +168,37 @@ func TestSignalInTheMidstOfAnExec(t *testing.T) {
 
 // A member that has changed its mark and its slice, wiped its environment and left its
 // session cannot be found without a cgroup. If it holds the pipe, it is known to exist,
-// and Kill says so.
+// and Kill and Close say so.
 func TestHeldKillIsHonest(t *testing.T) {
 	testenv.Held(t)
 	t.Parallel() // it takes all the time that Kill may take
 	testenv.Programs(t, "prlimit", "chrt")
-	l := newLocal(t, nil)
-	dir := t.TempDir()
-	out := start(t, l, procmgr.StartRequest{
-		Command: "prlimit --locks=0:0 chrt -i 0 setsid env -i sh -c 'echo $$ >" + dir + "/pid; exec sleep 1000' & while [ ! -s " + dir + "/pid ]; do sleep 0.01; done; exit 3",
-		Wait:    long,
-	})
-	text, err := os.ReadFile(filepath.Join(dir, "pid"))
+	l, err := proclocal.New(nil)
 	require.NoError(t, err)
-	pid := strings.TrimSpace(string(text))
-	t.Cleanup(func() {
-		if alive(pid) {
-			killPID(t, pid)
-		}
-	})
-	require.Equal(t, procmgr.Detached, out.Process.State)
-	err = l.Signal(t.Context(), out.Process.ID, procmgr.Kill)
+	hide := func() (id, pid string) {
+		file := filepath.Join(t.TempDir(), "pid")
+		out := run(t, l, "prlimit --locks=0:0 chrt -i 0 setsid env -i sh -c 'echo $$ >"+file+"; exec sleep 1000' & while [ ! -s "+file+" ]; do sleep 0.01; done; exit 3")
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		pid = strings.TrimSpace(string(text))
+		t.Cleanup(func() {
+			if alive(pid) {
+				killPID(t, pid)
+			}
+		})
+		require.Equal(t, procmgr.Detached, out.Process.State)
+		return out.Process.ID, pid
+	}
+	id, pid := hide()
+	err = l.Signal(t.Context(), id, procmgr.Kill)
 	require.ErrorContains(t, err, "not all of it is gone")
 	require.ErrorContains(t, err, "still holds its output")
 	require.True(t, alive(pid))
-	out = output(t, l, out.Process.ID, procmgr.OutputRequest{})
-	require.Equal(t, procmgr.Detached, out.Process.State)
+	require.Equal(t, procmgr.Detached, output(t, l, id, procmgr.OutputRequest{}).Process.State)
 	killPID(t, pid)
-	require.Equal(t, 3, *ended(t, l, out.Process.ID).Process.ExitCode)
+	require.Equal(t, 3, *ended(t, l, id).Process.ExitCode)
+
+	id, pid = hide()
+	require.ErrorContains(t, l.Close(), "process "+id+": something that cannot be found still holds its output")
+	require.True(t, alive(pid))
 }

@@ -160,6 +160,36 @@ func TestDaemonsWithoutSlices(t *testing.T) {
 	}
 }
 
+// Without slices, a command that starts many children at once has all of them marked,
+// although it may have started some before it was marked itself.
+func TestHeldLateMark(t *testing.T) {
+	testenv.Held(t)
+	testenv.Programs(t, "setsid")
+	if !inProgram(t) {
+		runProgram(t, program(t))
+		return
+	}
+	forbid(t, unix.SYS_SCHED_SETATTR)
+	l, err := proclocal.New(&proclocal.Options{Shell: []string{"sh", "-c"}})
+	require.NoError(t, err)
+	times, missed := testenv.Rounds(40, 200), 0
+	for range times {
+		out := begin(t, l, "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do env -i setsid sleep 1000 >/dev/null 2>&1 & echo $!; done; echo ready; wait")
+		children := number.FindAllString(out.Text, -1)
+		require.Len(t, children, 20)
+		_ = l.Signal(t.Context(), out.Process.ID, procmgr.Kill) // it says that something may live on
+		ended(t, l, out.Process.ID)
+		for _, child := range children {
+			if alive(child) {
+				missed++
+				killPID(t, child)
+			}
+		}
+	}
+	_ = l.Close() // as Kill
+	require.LessOrEqual(t, missed, times/10, "of 20 children each time; a few may get away on a busy machine")
+}
+
 // forbid makes a system call fail in this program as on a kernel that does not have it.
 func forbid(t *testing.T, call uint32) {
 	t.Helper()

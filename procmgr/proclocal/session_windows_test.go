@@ -2,8 +2,10 @@ package proclocal_test
 
 import (
 	"context"
+	"encoding/hex"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +13,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/windows"
@@ -38,6 +41,12 @@ func TestPlayed(*testing.T) {
 	case "exit":
 		code, _ := strconv.ParseUint(rest, 10, 32)
 		windows.ExitProcess(uint32(code))
+	case "print":
+		fmt.Print(rest)
+		fmt.Fprint(os.Stderr, "!")
+	case "stdin":
+		n, err := io.Copy(io.Discard, os.Stdin)
+		fmt.Print(n, " ", err)
 	case "env":
 		for _, kv := range os.Environ() {
 			fmt.Println(kv)
@@ -64,6 +73,8 @@ func TestPlayed(*testing.T) {
 		}
 		out, _ = l.Output(context.Background(), out.Process.ID, procmgr.OutputRequest{Until: "ready", Wait: long})
 		fmt.Print(out.Text)
+	default: // any other command, byte by byte
+		fmt.Print(hex.EncodeToString([]byte(flag.Arg(0))))
 	}
 	os.Exit(0)
 }
@@ -171,4 +182,100 @@ func TestDirectoryOfADrive(t *testing.T) {
 		require.NoError(t, err, name)
 		require.True(t, strings.EqualFold(dir, filepath.Clean(out.Process.WorkDir)), "%s is taken for %s", name, out.Process.WorkDir)
 	}
+}
+
+func TestPlayedExits(t *testing.T) {
+	l := newLocal(t, &proclocal.Options{Shell: self(t)})
+	require.Equal(t, "a\nb!", run(t, l, "print a\nb").Text, "both streams, in order")
+	require.Equal(t, "0 <nil>", run(t, l, "stdin").Text, "stdin is empty")
+	for _, code := range []int{0, 3, 137, 255, 256, 0xC0000005, 0xFFFFFFFF} {
+		p := run(t, l, "exit "+strconv.Itoa(code)).Process
+		require.Equal(t, code, *p.ExitCode)
+		require.Empty(t, p.Signal, "nobody has ended it")
+	}
+}
+
+// A program gets its command unchanged.
+func TestQuoting(t *testing.T) {
+	l := newLocal(t, &proclocal.Options{Shell: self(t)})
+	for _, command := range []string{
+		`x`, `"`, `""`, `\`, `\\`, `\"`, `\\"`, `a\`, `a b\`, `a b\\`, `"a b"`, `'a b'`, `%PATH%`, `a^b&c|d<e>f`, "a\nb\tc", `C:\dir\"x y"\`,
+		"é€😀", `$HOME`, `*`, ` -x`, ` --help`, `@file`, `~`,
+	} {
+		text, err := hex.DecodeString(run(t, l, command).Text)
+		require.NoError(t, err)
+		require.Equal(t, command, string(text))
+	}
+}
+
+// cmd has rules of its own for its command.
+func TestShellCmd(t *testing.T) {
+	out := run(t, newLocal(t, &proclocal.Options{Shell: []string{"cmd", "/d", "/s", "/c"}}), `echo "a b" "c"&exit 3`)
+	require.Equal(t, 3, *out.Process.ExitCode)
+	require.Equal(t, "\"a b\" \"c\"\n", out.Text)
+}
+
+func TestShellIsFound(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PATH", filepath.Join(dir, "cmd"))
+	opts := &proclocal.Options{Shell: []string{"sh", "-c"}}
+	_, err := proclocal.New(opts)
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+	require.ErrorContains(t, err, `the shell "sh" is not there`)
+	require.ErrorContains(t, err, "install Git for Windows or MSYS2 and put the directory of its sh.exe on PATH, or set Options.Shell")
+
+	program, err := os.ReadFile(self(t)[0])
+	require.NoError(t, err)
+	for _, name := range []string{`cmd\git.exe`, `bin\sh.exe`} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), program, 0o700))
+	}
+	// It takes no -c, but that is another matter.
+	require.Contains(t, run(t, newLocal(t, opts), "true").Text, "flag provided but not defined: -c", "the sh that comes with git")
+}
+
+func TestLongestCommandLine(t *testing.T) {
+	shell := self(t)
+	l := newLocal(t, &proclocal.Options{Shell: shell})
+	const longest = 1<<15 - 2
+	rest := longest - len(shell[0]) - len(" "+shell[1]+" ")
+	require.EqualValues(t, 2*rest, run(t, l, strings.Repeat("x", rest)).Next)
+	for _, n := range []int{rest + 1, 100_000} {
+		_, err := l.Start(t.Context(), procmgr.StartRequest{Command: strings.Repeat("x", n)})
+		require.ErrorIs(t, err, procmgr.ErrInvalid)
+		require.ErrorContains(t, err, "script file and run that")
+	}
+}
+
+// A child inherits nothing but the three streams.
+func TestInheritsNothingElse(t *testing.T) {
+	var r, w windows.Handle
+	require.NoError(t, windows.CreatePipe(&r, &w, nil, 0))
+	defer windows.CloseHandle(r) //nolint:errcheck // nothing was written
+	require.NoError(t, windows.SetHandleInformation(w, windows.HANDLE_FLAG_INHERIT, windows.HANDLE_FLAG_INHERIT))
+	begin(t, newLocal(t, &proclocal.Options{Shell: self(t)}), "tree 1")
+	require.NoError(t, windows.CloseHandle(w))
+	var n uint32
+	err := windows.ReadFile(r, make([]byte, 1), &n, nil)
+	require.ErrorIs(t, err, windows.ERROR_BROKEN_PIPE, "nobody holds the other end")
+}
+
+var getProcessHandleCount = windows.NewLazySystemDLL("kernel32.dll").NewProc("GetProcessHandleCount")
+
+// A process that has ended holds no handle.
+func TestHandlesAreClosed(t *testing.T) {
+	l := newLocal(t, &proclocal.Options{Shell: self(t)})
+	count := func() int {
+		for range 10 {
+			run(t, l, "exit 0")
+		}
+		var n uint32
+		ok, _, err := getProcessHandleCount.Call(uintptr(windows.CurrentProcess()), uintptr(unsafe.Pointer(&n)))
+		require.NotZero(t, ok, err)
+		return int(n)
+	}
+	count() // the threads of Go itself come first
+	before := count()
+	count()
+	require.Less(t, count(), before+15, "20 commands")
 }
