@@ -229,8 +229,6 @@ var slicing = sync.OnceValue(func() (s struct{ base, own uint64 }) {
 	return s
 })
 
-func hasSlices() bool { return slicing().base > 0 }
-
 // withSlice calls f on a thread that has a slice, or on any one if slice is 0. It
 // reports whether what f forks has the slice.
 func withSlice(slice uint64, f func() error) (has bool, err error) {

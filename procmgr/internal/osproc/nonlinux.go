@@ -22,8 +22,6 @@ func (s *System) Listening(*Tree) (all []Listen, looked bool) { return nil, fals
 // Waiting reports whether a member waits for input on the tree's stdin.
 func (t *Tree) Waiting() (w prompt.Found, ok bool) { return w, false }
 
-func hasSlices() bool { return false }
-
 // A member stands for all processes that are left of a tree.
 type member struct{}
 

@@ -64,7 +64,7 @@ func (s *System) newSession(c *Command, cookie string) (l *session, err error) {
 	}
 	marked, sliced := ownMark().tagged(), slicing().own != slicing().base
 	l.mark, l.nested = takeMark(), marked || sliced
-	if s.slices && (marked || !sliced) {
+	if marked || !sliced {
 		l.slice = l.mark.slice()
 	}
 	return l, nil

@@ -13,8 +13,6 @@ type Config struct {
 	// Cgroup is a directory of a cgroup v2 file system. Each tree gets a cgroup
 	// of its own in it. "" means no cgroups.
 	Cgroup string
-	// NoSlice runs as on a kernel without scheduler slices. Tests use it.
-	NoSlice bool
 	// Logger gets a line for each dead System whose remains Open ends.
 	Logger *slog.Logger
 }
@@ -26,7 +24,6 @@ type System struct {
 	// inheritable is the highest descriptor that leaders do not inherit.
 	inheritable int
 	searches    searches
-	slices      bool           // trees have a scheduler slice of their own
 	reading     sync.WaitGroup // the goroutines that read the trees' pipes
 }
 
@@ -40,7 +37,7 @@ func Open(c Config) (*System, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &System{null: null, inheritable: lastInheritable(), slices: !c.NoSlice && hasSlices()}
+	s := &System{null: null, inheritable: lastInheritable()}
 	if err = s.searches.open(); err == nil && c.Cgroup != "" {
 		s.cgroups, err = openCgroups(&c)
 	}
