@@ -1,6 +1,7 @@
 package proclocal_test
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"os/exec"
@@ -14,9 +15,9 @@ import (
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
-// plainest is a shell that takes little time itself. The startup of bash would
-// hide what a start costs.
-var plainest = []string{"sh", "-c"}
+// plainest is a shell that takes little time itself, or the one in a variable. The
+// startup of bash would hide what a start costs.
+var plainest = strings.Fields(cmp.Or(os.Getenv("PROCMGR_BENCHMARK_SHELL"), "sh -c"))
 
 // A whole command, beside the plainest way to run it.
 func BenchmarkStartTrue(b *testing.B) {
@@ -32,7 +33,7 @@ func runTrue(m procmgr.Manager) error {
 
 // runPlainTrue is runTrue with os/exec.
 func runPlainTrue() error {
-	_, err := exec.Command(plainest[0], plainest[1], "true").CombinedOutput()
+	_, err := exec.Command("sh", "-c", "true").CombinedOutput()
 	return err
 }
 
@@ -40,19 +41,4 @@ func runPlainTrue() error {
 func BenchmarkShell(b *testing.B) {
 	l, sh := newLocal(b, nil), newLocal(b, &proclocal.Options{Shell: []string{"sh", "-c"}})
 	beside.Run(b, func() { require.NoError(b, runTrue(l)) }, func() { require.NoError(b, runTrue(sh)) })
-}
-
-// A command in the shell that a variable has, such as "/bin/busybox sh -c",
-// beside CombinedOutput of sh -c.
-func BenchmarkStaticShell(b *testing.B) {
-	words := strings.Fields(os.Getenv("PROCMGR_BENCHMARK_SHELL"))
-	if len(words) == 0 {
-		b.Log("set PROCMGR_BENCHMARK_SHELL to the words of a shell")
-		return
-	}
-	l := newLocal(b, &proclocal.Options{Shell: words})
-	beside.Run(b, func() { require.NoError(b, runTrue(l)) }, func() {
-		_, err := exec.Command("sh", "-c", "true").CombinedOutput()
-		require.NoError(b, err)
-	})
 }
