@@ -7,99 +7,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sys/unix"
 
 	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
-
-// daemons are more ways to leave a process behind, in addition to leavers: the
-// ways of a shell and the ways of daemons. CHILD stands for the child's
-// command.
-var daemons = []struct{ name, script string }{
-	{"x &", "CHILD & exit 3"},
-	{"(x &)", "(CHILD &); exit 3"},
-	{"((x &) &)", "( (CHILD &) & ); exit 3"},
-	{"{ x; } &", "{ CHILD; } & exit 3"},
-	{"nohup", "nohup sh -c 'CHILD' & exit 3"},
-	{"x | y &", "CHILD | cat & exit 3"},
-	{"from a substitution", "x=$(CHILD >&2 & echo 1); exit 3"},
-	{"trapped HUP", "(trap '' HUP; CHILD) & exit 3"},
-	{"setsid", "setsid sh -c 'CHILD' & exit 3"},
-	{"setsid -f", "setsid -f sh -c 'CHILD'; exit 3"},
-	{"daemon", "(setsid sh -c '(CHILD) & exit 0' &); exit 3"},
-	{"daemon in /", "cd /; umask 0; setsid sh -c 'sh -c \"CHILD\" & exit 0' </dev/null & exit 3"},
-	{"sessions in a chain", "setsid setsid -f setsid -f sh -c 'CHILD'; exit 3"},
-}
-
-// In every way, the call returns soon after the shell's exit, the later output
-// of the child is collected, and the process ends when the child ends.
-func TestLeftBehindInTheBackground(t *testing.T) { leftBehindInTheBackground(t, "dash") }
-
-func TestHeldLeftBehindInTheBackground(t *testing.T) {
-	testenv.Held(t)
-	leftBehindInTheBackground(t, "bash", "bash -m") // -m is job control
-}
-
-func leftBehindInTheBackground(t *testing.T, shells ...string) {
-	t.Helper()
-	t.Parallel()
-	for _, shell := range shells {
-		l := newLocal(t, &proclocal.Options{Shell: append(strings.Fields(shell), "-c")})
-		for _, tt := range daemons {
-			for _, to := range []string{"the pipe", "a file"} {
-				t.Run(fmt.Sprint(shell, " ", tt.name, " to ", to), func(t *testing.T) {
-					testenv.Programs(t, strings.Fields(shell)[0])
-					dir := t.TempDir()
-					for _, fifo := range []string{"begin", "go"} {
-						require.NoError(t, unix.Mkfifo(filepath.Join(dir, fifo), 0o600))
-					}
-					child := "echo >$DIR/begin; read x <$DIR/go; echo later"
-					if to == "a file" {
-						child = "exec >$DIR/out 2>&1; " + child
-					}
-					script := strings.ReplaceAll(tt.script, "CHILD", "sh $DIR/child")
-					require.NoError(t, os.WriteFile(filepath.Join(dir, "child"), []byte(child), 0o600))
-					// The shell exits when the child has begun, and tells when.
-					script, ok := strings.CutSuffix(script, "exit 3")
-					require.True(t, ok)
-					script += "read x <$DIR/begin; date +%s.%N >$DIR/exit; exit 3"
-
-					out, err := l.Start(t.Context(), procmgr.StartRequest{Command: script, Env: map[string]string{"DIR": dir}, Wait: long})
-					returned := time.Now()
-					require.NoError(t, err)
-					require.Equal(t, 3, *out.Process.ExitCode)
-					text, err := os.ReadFile(filepath.Join(dir, "exit"))
-					require.NoError(t, err)
-					var seconds float64
-					_, err = fmt.Sscan(string(text), &seconds)
-					require.NoError(t, err)
-					took := returned.Sub(time.UnixMicro(int64(seconds * 1e6)))
-					require.Less(t, took, long/2, "from the shell's exit to the call's return")
-
-					eventually(t, "what it left is known", func() bool {
-						out = output(t, l, out.Process.ID, procmgr.OutputRequest{})
-						return out.Process.State == procmgr.Detached
-					})
-					require.Zero(t, out.Process.ExitedAt)
-					require.NoError(t, os.WriteFile(filepath.Join(dir, "go"), []byte("\n"), 0))
-					out = ended(t, l, out.Process.ID)
-					require.Equal(t, 3, *out.Process.ExitCode)
-					require.Equal(t, procmgr.CauseExit, out.Process.EndedBy)
-					if to == "the pipe" {
-						require.Contains(t, out.Text, "later\n")
-					} else {
-						require.NotContains(t, out.Text, "later\n")
-					}
-				})
-			}
-		}
-	}
-}
 
 // A process that forks, ignores SIGTERM and moves from session to session does
 // not escape Kill.
