@@ -2,6 +2,7 @@ package screen
 
 import (
 	"bytes"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -22,9 +23,9 @@ type Screen struct {
 	modes    Modes
 	replies  bytes.Buffer // the answers to the program's questions
 
+	rune     []byte // the beginning of a rune
 	state    state
 	sequence []byte // a control sequence that has begun: parameters and intermediates
-	rune     []byte // the beginning of a rune
 	printed  rune   // the last one, for REP
 }
 
@@ -69,27 +70,42 @@ func (s *Screen) View() (v *View) {
 	}
 	rows, row, col := s.emulator.View()
 	for i := range rows {
-		rows[i] = trimRight(rows[i])
+		rows[i] = strings.TrimRight(rows[i], " ")
 	}
 	return &View{rows, row, col}
-}
-
-func trimRight(row string) string {
-	for len(row) > 0 && row[len(row)-1] == ' ' {
-		row = row[:len(row)-1]
-	}
-	return row
 }
 
 // Write draws the next output of the program. It returns the bytes with which a
 // terminal answers it; they are valid until the next Write.
 func (s *Screen) Write(p []byte) (reply []byte) {
 	s.replies.Reset()
-	for len(p) > 0 {
-		n := s.take(p)
-		p = p[n:]
+	for p = s.whole(p); len(p) > 0; {
+		p = p[s.take(p):]
 	}
 	return s.replies.Bytes()
+}
+
+// whole returns the next output in whole runes, and keeps one that has not ended for the
+// next call. U+FFFD stands for each invalid byte. The emulator would leave these out, and
+// what follows would be in the wrong column.
+func (s *Screen) whole(p []byte) []byte {
+	if len(s.rune) > 0 {
+		p = append(s.rune, p...)
+	}
+	end := len(p)
+	for back := 1; back < utf8.UTFMax && back <= len(p); back++ {
+		if at := len(p) - back; utf8.RuneStart(p[at]) {
+			if !utf8.FullRune(p[at:]) {
+				end = at
+			}
+			break
+		}
+	}
+	s.rune, p = bytes.Clone(p[end:]), p[:end]
+	if !utf8.Valid(p) {
+		p = bytes.Map(func(r rune) rune { return r }, p)
+	}
+	return p
 }
 
 // draw gives text or a whole sequence to the emulator. If that panics, it is
@@ -104,46 +120,6 @@ func (s *Screen) draw(p []byte) {
 		}
 	}()
 	_, _ = s.emulator.Write(p)
-}
-
-// text draws text. It keeps a rune that has not ended for the next call.
-func (s *Screen) text(p []byte) {
-	if len(s.rune) > 0 {
-		for len(p) > 0 && !utf8.FullRune(s.rune) && !utf8.RuneStart(p[0]) {
-			s.rune, p = append(s.rune, p[0]), p[1:]
-		}
-		if len(p) == 0 && !utf8.FullRune(s.rune) {
-			return
-		}
-		s.cutRune()
-	}
-	whole := len(p)
-	for back := 1; back < utf8.UTFMax && back <= len(p); back++ {
-		if at := len(p) - back; utf8.RuneStart(p[at]) {
-			if !utf8.FullRune(p[at:]) {
-				whole = at
-			}
-			break
-		}
-	}
-	s.drawText(p[:whole])
-	s.rune = append(s.rune, p[whole:]...)
-}
-
-// cutRune draws the rune that has begun, whether it has ended or not.
-func (s *Screen) cutRune() {
-	s.drawText(s.rune)
-	s.rune = s.rune[:0]
-}
-
-// drawText draws text, with U+FFFD for each invalid byte. The emulator would leave
-// these out, and what follows would be in the wrong column.
-func (s *Screen) drawText(p []byte) {
-	if !utf8.Valid(p) {
-		p = bytes.Map(func(r rune) rune { return r }, p)
-	}
-	s.remember(p)
-	s.draw(p)
 }
 
 // remember keeps the last rune that is printed, for REP.

@@ -28,38 +28,33 @@ const (
 )
 
 // take takes the next bytes of the output that belong together, and returns how
-// many these are.
+// many these are. p has whole runes.
 func (s *Screen) take(p []byte) int {
-	switch s.state {
-	case ground:
+	if s.state == ground {
 		n := bytes.IndexByte(p, esc)
+		if n == 0 {
+			s.state = escaped
+			return 1
+		}
 		if n < 0 {
-			s.text(p)
-			return len(p)
+			n = len(p)
 		}
-		if n > 0 {
-			s.text(p[:n])
-		}
-		s.cutRune() // what an ESC cuts off ends there
-		s.state = escaped
-		return n + 1
-	case escaped:
-		switch c := p[0]; c {
-		case '[':
-			s.state, s.sequence = control, s.sequence[:0]
-		case esc:
-		default:
-			if c == 'c' { // RIS
-				s.modes = Modes{}
-			}
-			s.state = ground
-			s.draw([]byte{esc, c})
-		}
-		return 1
+		s.remember(p[:n])
+		s.draw(p[:n])
+		return n
 	}
-	switch c := p[0]; {
+	c, n := utf8.DecodeRune(p)
+	switch {
 	case c == esc:
 		s.state = escaped
+	case s.state == escaped && c == '[':
+		s.state, s.sequence = control, s.sequence[:0]
+	case s.state == escaped:
+		if c == 'c' { // RIS
+			s.modes = Modes{}
+		}
+		s.state = ground
+		s.draw(append([]byte{esc}, p[:n]...))
 	case c < ' ':
 		s.draw(p[:1]) // a terminal obeys these within a sequence too
 		if c == 0x18 || c == 0x1a {
@@ -67,7 +62,7 @@ func (s *Screen) take(p []byte) int {
 		}
 	case '@' <= c && c <= '~':
 		if s.state == control {
-			s.control(c)
+			s.control(byte(c))
 		}
 		s.state = ground
 	case c >= 0x7f:
@@ -75,9 +70,9 @@ func (s *Screen) take(p []byte) int {
 	case len(s.sequence) == maxSequence:
 		s.state = ignored
 	default:
-		s.sequence = append(s.sequence, c)
+		s.sequence = append(s.sequence, byte(c))
 	}
-	return 1
+	return n
 }
 
 // control carries out a control sequence, or leaves it to the emulator. final is
