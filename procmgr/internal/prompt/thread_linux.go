@@ -3,8 +3,10 @@ package prompt
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -199,50 +201,28 @@ func selected(pid int, args [6]uint64) (all []pollEntry, ok bool) {
 	return all, len(all) <= maxWatched
 }
 
-// entered reads the entries of an epoll, as in
-//
-//	tfd:       18 events:       19 data:               12  pos:0 ino:3 sdev:19
+// entryFormat is a line of an epoll's file in /proc/PID/fdinfo. The device is the
+// kernel's own number, of which 20 bits are the minor one.
+const entryFormat = "tfd: %d events: %x data: %x pos:%d ino:%x sdev:%x"
+
+// entered reads the entries of an epoll.
 func entered(pid int, fd uint64) (all []pollEntry, ok bool) {
 	var buf [maxWatched * 96]byte
 	text, ok := slurp("/proc/"+strconv.Itoa(pid)+"/fdinfo/"+strconv.FormatUint(fd, 10), buf[:])
 	if !ok || len(text) == len(buf) {
 		return nil, false
 	}
-	for line := range bytes.Lines(text) {
-		if !bytes.HasPrefix(line, []byte("tfd:")) {
+	for line := range strings.Lines(string(text)) {
+		if !strings.HasPrefix(line, "tfd:") {
 			continue
 		}
 		var w pollEntry
-		var events, device uint64
-		seen := 0
-		for i, fields := 0, bytes.Fields(line); i < len(fields); i++ {
-			name, value, _ := bytes.Cut(fields[i], []byte{':'})
-			if len(value) == 0 && i+1 < len(fields) {
-				i++
-				value = fields[i]
-			}
-			switch string(name) {
-			case "tfd":
-				n, err := strconv.Atoi(string(value))
-				w.fd, ok = n, err == nil
-			case "events":
-				events, ok = hex(value)
-			case "ino":
-				w.file.inode, ok = hex(value)
-			case "sdev": // of the kernel: 20 bits are the minor number
-				device, ok = hex(value)
-				w.file.device = unix.Mkdev(uint32(device>>20), uint32(device&(1<<20-1)))
-			default:
-				continue
-			}
-			if !ok {
-				return nil, false
-			}
-			seen++
-		}
-		if seen != 4 {
+		var events, data, device uint64
+		var pos int64
+		if _, err := fmt.Sscanf(line, entryFormat, &w.fd, &events, &data, &pos, &w.file.inode, &device); err != nil {
 			return nil, false
 		}
+		w.file.device = unix.Mkdev(uint32(device>>20), uint32(device&(1<<20-1)))
 		w.reads = events&(unix.EPOLLIN|readNormal) != 0 && events&unix.EPOLLET == 0
 		all = append(all, w)
 	}
