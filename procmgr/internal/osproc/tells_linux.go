@@ -70,12 +70,11 @@ func (in *Input) mode() (mode prompt.Mode, ok bool) {
 	if !in.terminal {
 		return mode, true
 	}
-	m, err := in.Mode()
-	if err != nil {
-		return mode, false
-	}
-	mode.Keys, mode.Secret = !m.Lines, m.Lines && !m.Echo
-	mode.Group, ok = foreground(in.conn)
+	_ = in.conn.Control(func(fd uintptr) {
+		var err error
+		mode, err = prompt.ModeOf(int(fd))
+		ok = err == nil
+	})
 	return mode, ok
 }
 
@@ -91,16 +90,6 @@ func (s *session) knownMembers() (pids []int) {
 		}
 	})
 	return pids
-}
-
-// foreground returns the group of processes in the foreground of a terminal.
-func foreground(conn syscall.RawConn) (group int, ok bool) {
-	_ = conn.Control(func(fd uintptr) {
-		var err error
-		group, err = unix.IoctlGetInt(int(fd), unix.TIOCGPGRP)
-		ok = err == nil && group > 0
-	})
-	return group, ok
 }
 
 const ioctlGetTermios = unix.TCGETS

@@ -4,26 +4,24 @@ import (
 	"bytes"
 	"encoding/binary"
 	"os"
+	"slices"
 	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// isOwnSocket reports whether a process has both ends of a pair of Unix sockets, and
-// none of the others that are looked at has the other end too. Python's asyncio wakes
-// itself by such a pair.
+// alone reports whether a process has something that none of the others that are looked
+// at has.
+func (l *look) alone(pid int, has func(pid int) bool) bool {
+	return has(pid) && !slices.ContainsFunc(l.seen, func(p process) bool { return p.pid != pid && has(p.pid) })
+}
+
+// isOwnSocket reports whether a process alone has the other end of one of its Unix
+// sockets. Python's asyncio wakes itself by such a pair.
 func (l *look) isOwnSocket(pid int, inode uint64) bool {
 	peer, err := peerOf(uint32(inode))
-	if err != nil || !holds(pid, peer) {
-		return false
-	}
-	for _, p := range l.seen {
-		if p.pid != pid && holds(p.pid, peer) {
-			return false
-		}
-	}
-	return true
+	return err == nil && l.alone(pid, func(pid int) bool { return holds(pid, peer) })
 }
 
 // holds reports whether a process has a socket.
@@ -78,20 +76,14 @@ func peerOf(inode uint32) (peer uint32, err error) {
 		return 0, err
 	}
 	messages, err := syscall.ParseNetlinkMessage(answer[:n])
-	if err != nil || len(messages) == 0 || messages[0].Header.Type != unix.SOCK_DIAG_BY_FAMILY || len(messages[0].Data) < diagAnswerSize {
+	if err != nil || len(messages) == 0 || messages[0].Header.Type != unix.SOCK_DIAG_BY_FAMILY || len(messages[0].Data) < diagAnswerSize+unix.SizeofNlAttr+4 {
 		return 0, unix.ENOTCONN
 	}
-	for attributes := messages[0].Data[diagAnswerSize:]; len(attributes) >= unix.SizeofNlAttr; {
-		size := int(binary.NativeEndian.Uint16(attributes))
-		if size < unix.SizeofNlAttr || size > len(attributes) {
-			break
-		}
-		if binary.NativeEndian.Uint16(attributes[2:]) == diagPeer && size == unix.SizeofNlAttr+4 {
-			return binary.NativeEndian.Uint32(attributes[unix.SizeofNlAttr:]), nil
-		}
-		attributes = attributes[min((size+3)&^3, len(attributes)):]
+	attribute := messages[0].Data[diagAnswerSize:] // the one that was asked for; others are behind it
+	if binary.NativeEndian.Uint16(attribute[2:]) != diagPeer {
+		return 0, unix.ENOTCONN
 	}
-	return 0, unix.ENOTCONN
+	return binary.NativeEndian.Uint32(attribute[unix.SizeofNlAttr:]), nil
 }
 
 // isOwn reports whether only the program or the kernel acts on a descriptor: a pipe or
@@ -111,18 +103,9 @@ func (l *look) isOwn(pid, fd int, seen sight) bool {
 	return false
 }
 
-// isOwnPipe reports whether a process has the end of a pipe to which one writes, and
-// none of the others that are looked at has it too.
+// isOwnPipe reports whether a process alone has the end of a pipe to which one writes.
 func (l *look) isOwnPipe(pid int, pipe file) bool {
-	if pipe == l.place.file || !writes(pid, pipe) {
-		return false
-	}
-	for _, p := range l.seen {
-		if p.pid != pid && writes(p.pid, pipe) {
-			return false
-		}
-	}
-	return true
+	return pipe != l.place.file && l.alone(pid, func(pid int) bool { return writes(pid, pipe) })
 }
 
 // writes reports whether a process has the end of a pipe to which one writes.

@@ -38,6 +38,18 @@ type Mode struct {
 	Secret bool
 }
 
+// ModeOf returns what the master of a terminal tells of it.
+func ModeOf(master int) (mode Mode, err error) {
+	settings, err := unix.IoctlGetTermios(master, unix.TCGETS)
+	if err != nil {
+		return mode, err
+	}
+	lines := settings.Lflag&unix.ICANON != 0
+	mode.Keys, mode.Secret = !lines, lines && settings.Lflag&unix.ECHO == 0
+	mode.Group, err = unix.IoctlGetInt(master, unix.TIOCGPGRP)
+	return mode, err
+}
+
 // maxProcesses is how many processes one look looks at.
 const maxProcesses = 256
 
@@ -209,11 +221,7 @@ func nameOf(pid int) string {
 		}
 		return r
 	}, name)
-	for len(name) > maxName {
-		_, size := utf8.DecodeLastRuneInString(name)
-		name = name[:len(name)-size]
-	}
-	return name
+	return strings.ToValidUTF8(name[:min(len(name), maxName)], "")
 }
 
 // multiplexer is /dev/ptmx, on which the master of each terminal is open.
@@ -290,12 +298,6 @@ func masterOf(pid, fd int) (p Place, mode Mode, err error) {
 	if p, err = PlaceOf(master, true); err != nil {
 		return p, mode, err
 	}
-	settings, err := unix.IoctlGetTermios(master, unix.TCGETS)
-	if err != nil {
-		return p, mode, err
-	}
-	lines := settings.Lflag&unix.ICANON != 0
-	mode.Keys, mode.Secret = !lines, lines && settings.Lflag&unix.ECHO == 0
-	mode.Group, err = unix.IoctlGetInt(master, unix.TIOCGPGRP)
+	mode, err = ModeOf(master)
 	return p, mode, err
 }
