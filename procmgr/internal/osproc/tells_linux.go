@@ -14,7 +14,7 @@ import (
 const TellsPorts = true
 
 // Listening returns the TCP sockets on which the members of a tree listen, as
-// [sockets.Table.HeldBy] does. It reports false if it could not look.
+// [sockets.HeldBy] does. It reports false if it could not look.
 func (s *System) Listening(t *Tree) (all []Listen, looked bool) {
 	if s.Unreadable() != nil {
 		return nil, false
@@ -24,13 +24,11 @@ func (s *System) Listening(t *Tree) (all []Listen, looked bool) {
 	if !settled {
 		return nil, false
 	}
-	table := make(sockets.Table)
 	var processes []sockets.Process
 	for _, m := range members {
-		table.Add(m.pid)
 		processes = append(processes, sockets.Process{PID: m.pid, Alive: m.alive})
 	}
-	return table.HeldBy(processes), true
+	return sockets.HeldBy(processes), true
 }
 
 // Waiting reports whether a member waits for input on the tree's stdin, in the sense of

@@ -19,23 +19,43 @@ type Process struct {
 	Alive func() bool
 }
 
-// A Table has the listening sockets of some network namespaces, each namespace
-// with its sockets by their inode. The kernel counts the inodes of sockets for
-// all namespaces alike, and a process may hold a socket of another namespace
-// than its own.
-type Table map[string]map[uint32]Listen
-
-// Add adds the sockets of a process's network namespace.
-func (t Table) Add(pid int) {
-	dir := "/proc/" + strconv.Itoa(pid)
-	namespace, _ := os.Readlink(dir + "/ns/net") // "" if that cannot be told
-	if _, ok := t[namespace]; ok {
-		return
+// HeldBy returns the listening sockets that some processes hold descriptors of, in the
+// order of their ports. If several processes hold one socket, it counts for the one with
+// the lowest PID. A process whose descriptors cannot be read, because it runs as another
+// user, holds none.
+func HeldBy(processes []Process) (all []Listen) {
+	// The kernel counts the inodes of sockets for all network namespaces alike, and a
+	// process may hold a socket of another namespace than its own.
+	listening, read := make(map[uint32]Listen), make(map[string]bool)
+	for _, p := range processes {
+		dir := "/proc/" + strconv.Itoa(p.PID)
+		namespace, _ := os.Readlink(dir + "/ns/net") // "" if that cannot be told
+		if !read[namespace] {
+			read[namespace] = true
+			readTable(dir+"/net/tcp", listening)
+			readTable(dir+"/net/tcp6", listening)
+		}
 	}
-	all := make(map[uint32]Listen)
-	readTable(dir+"/net/tcp", all)
-	readTable(dir+"/net/tcp6", all)
-	t[namespace] = all
+	if len(listening) == 0 {
+		return nil
+	}
+	held := make(map[uint32]Listen)
+	for _, p := range processes {
+		for _, inode := range inodesOf(p) {
+			l, ok := listening[inode]
+			if have, is := held[inode]; ok && (!is || p.PID < have.PID) {
+				l.PID = p.PID
+				held[inode] = l
+			}
+		}
+	}
+	for _, l := range held {
+		all = append(all, l)
+	}
+	slices.SortFunc(all, func(a, b Listen) int {
+		return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.PID, b.PID))
+	})
+	return slices.Compact(all)
 }
 
 // readTable reads the listening sockets from a file of proc(5). They come before the
@@ -78,48 +98,9 @@ func listenOn(local string) (l Listen, ok bool) {
 	return Listen{Addr: netip.AddrPortFrom(ip, uint16(port)).String(), Port: int(port)}, ok && err == nil
 }
 
-// HeldBy returns the sockets that some processes hold descriptors of, in the order of
-// their ports. If several processes hold one socket, it counts for the one with the
-// lowest PID. A process whose descriptors cannot be read, because it runs as another
-// user, holds none.
-func (t Table) HeldBy(processes []Process) (all []Listen) {
-	held := make(map[uint32]Listen)
-	for _, p := range processes {
-		for _, inode := range t.inodesOf(p) {
-			for _, sockets := range t {
-				l, ok := sockets[inode]
-				if have, is := held[inode]; ok && (!is || p.PID < have.PID) {
-					l.PID = p.PID
-					held[inode] = l
-				}
-			}
-		}
-	}
-	for _, l := range held {
-		all = append(all, l)
-	}
-	slices.SortFunc(all, func(a, b Listen) int {
-		return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.PID, b.PID))
-	})
-	return slices.Compact(all)
-}
-
-// empty reports whether no namespace has a socket.
-func (t Table) empty() bool {
-	for _, all := range t {
-		if len(all) > 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// inodesOf returns the inodes of a process's sockets. It returns none if there is
-// nothing to find, or if the process has gone meanwhile.
-func (t Table) inodesOf(p Process) (inodes []uint32) {
-	if t.empty() {
-		return nil
-	}
+// inodesOf returns the inodes of a process's sockets. It returns none if the process has
+// gone meanwhile.
+func inodesOf(p Process) (inodes []uint32) {
 	path := "/proc/" + strconv.Itoa(p.PID) + "/fd/"
 	dir, err := os.Open(path)
 	if err != nil {
