@@ -43,7 +43,6 @@ var Asking = []Program{
 	{Name: "input", Command: `python3 -c 'input("name? ")'`, Needs: []string{"python3"}},
 	{Name: "getpass", Command: `python3 -c 'import getpass; getpass.getpass()'`, Secret: true, Needs: []string{"python3"}},
 	{Name: "pdb", Command: `python3 -m pdb x.py`, Pipe: true, Needs: []string{"python3"}, Setup: `echo 'print(1)' >x.py`},
-	{Name: "python", Command: `python3 -q`, Needs: []string{"python3"}},
 	{Name: "python, a thread", Command: `python3 -c 'import threading; t = threading.Thread(target=input, args=("name? ",)); t.start(); t.join()'`, Needs: []string{"python3"}},
 	{Name: "python, beside a thread that sleeps", Command: python(`
 		import threading, time
@@ -81,10 +80,6 @@ var Asking = []Program{
 		Setup: `ssh-keygen -q -t ed25519 -N "" -f key && printf 'HostKey %s/key\nUsePAM no\n' "$PWD" >config && mkdir -p /run/sshd`},
 	{Name: "ssh-keygen", Command: `unset SSH_ASKPASS_REQUIRE; ssh-keygen -q -f key`, Secret: true, Needs: []string{"ssh-keygen"}},
 	{Name: "su", Command: `setpriv --reuid 65534 --clear-groups su root`, Secret: true, Needs: []string{"setpriv", "su", "root"}},
-	{Name: "apt", Command: `apt-get remove -o Debug::NoLocking=1 less`, Needs: []string{"apt-get", "less"}},
-	{Name: "git add -p", Command: `git add -p`, Needs: []string{"git"},
-		Setup: `git init -q && echo a >f && git add f && git -c user.name=a -c user.email=a@b commit -qm a && echo b >f`},
-	{Name: "bc", Command: `bc -q`, Needs: []string{"bc"}},
 	{Name: "sqlite3", Command: `sqlite3`, Needs: []string{"sqlite3"}},
 	{Name: "gdb", Command: `gdb -q -nx`, Needs: []string{"gdb"}},
 	{Name: "fzf", Command: `printf 'a\nb\n' | fzf`, Needs: []string{"fzf"}},
@@ -92,11 +87,8 @@ var Asking = []Program{
 	{Name: "less behind a pipe", Command: `cat /etc/passwd | less`, Needs: []string{"less"}},
 	{Name: "vim", Command: `vim -u NONE x`, Needs: []string{"vim"}},
 	{Name: "dialog", Command: `dialog --yesno really? 10 30`, Needs: []string{"dialog"}},
-	{Name: "rm -i", Command: `rm -i f`, Setup: `echo >f`},
 	{Name: "bash -i", Command: `bash --norc -i`, Needs: []string{"bash"}},
 	{Name: "bash -i with a job", Command: `bash --norc -ic 'sleep 600 & exec bash --norc -i'`, Needs: []string{"bash"}},
-	{Name: "perl", Command: `perl -e 'print "name? "; <STDIN>'`, Needs: []string{"perl"}},
-	{Name: "openssl", Command: `openssl passwd`, Secret: true, Needs: []string{"openssl"}},
 }
 
 // Silent are programs that are silent for minutes, or would be, and do not wait for
@@ -116,12 +108,8 @@ var Silent = []Program{
 	{Name: "a fifo", Command: `mkfifo f; cat f`},
 	{Name: "a write", Command: `mkfifo f; sleep 600 <>f & yes >f`},
 	{Name: "busy", Command: `timeout 30 sh -c 'while :; do :; done'`},
-	{Name: "a compiler", Command: `cc -O2 -c -x c f -o /dev/null`, Needs: []string{"cc"}, Setup: `mkfifo f`},
-	{Name: "make", Command: `make`, Needs: []string{"make"}, Setup: `printf 'all:\n\t@sleep 600\n' >Makefile`},
 	{Name: "a lock", Command: `exec 9>f; flock 9; flock f true`, Needs: []string{"flock"}},
 	{Name: "tail -f", Command: `tail -f f`, Setup: `: >f`},
-	{Name: "curl", Command: `curl -s http://127.0.0.1:$(cat port)/`, Needs: []string{"curl", "python3"}, Setup: deaf},
-	{Name: "ssh", Command: `ssh -F /dev/null -p $(cat port) 127.0.0.1`, Needs: []string{"ssh", "python3"}, Setup: deaf},
 	{Name: "a futex", Command: `python3 -c 'import threading; threading.Event().wait()'`, Needs: []string{"python3"}},
 	{Name: "a signal", Command: `python3 -c 'import signal; signal.sigwait([signal.SIGUSR1])'`, Needs: []string{"python3"}},
 	{Name: "a child that waits for its parent", Command: python(`
@@ -187,15 +175,6 @@ var Silent = []Program{
 	{Name: "a forged name", Command: `python3 -c 'import time; open("/proc/self/comm", "w").write("sudo"); print("[sudo] password for root: ", end="", flush=True); time.sleep(600)'`, Needs: []string{"python3"}},
 }
 
-// deaf starts a server that takes connections and says nothing. It ends by itself.
-const deaf = `python3 -c '
-import os, socket, time
-s = socket.create_server(("127.0.0.1", 0))
-open("port", "w").write(str(s.getsockname()[1]))
-if os.fork(): os._exit(0)
-for fd in range(3): os.close(fd)
-time.sleep(60)'`
-
 // python returns a command that runs a script.
 func python(script string) string {
 	return "python3 -c '" + strings.ReplaceAll(script, "\n\t\t", "\n") + "'"
@@ -230,26 +209,6 @@ func Play() {
 	os.Exit(0)
 }
 
-// Request returns the request that starts a program in a new directory.
-func (p Program) Request(t testing.TB) procmgr.StartRequest {
-	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	require.NoError(t, err)
-	if p.Setup != "" {
-		cmd := exec.CommandContext(t.Context(), "sh", "-c", p.Setup)
-		cmd.Dir = dir
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%s", out)
-	}
-	exe, err := os.Executable()
-	require.NoError(t, err)
-	req := procmgr.StartRequest{Command: p.Command, WorkDir: dir, Stdin: procmgr.StdinTerminal, Env: map[string]string{"TOOLPROC_SELF": exe, "HOME": dir}}
-	if p.Pipe {
-		req.Stdin = procmgr.StdinPipe
-	}
-	return req
-}
-
 // long is a time that a test reaches only if something is wrong.
 const long = time.Minute
 
@@ -279,6 +238,7 @@ func Check(t *testing.T, m procmgr.Manager, n int) {
 	})
 }
 
+// begin starts a program in a new directory. The test ends it.
 func begin(t *testing.T, m procmgr.Manager, p Program) procmgr.Output {
 	t.Helper()
 	for _, need := range p.Needs {
@@ -288,7 +248,20 @@ func begin(t *testing.T, m procmgr.Manager, p Program) procmgr.Output {
 			testenv.Programs(t, need)
 		}
 	}
-	req := p.Request(t)
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	if p.Setup != "" {
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", p.Setup)
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	req := procmgr.StartRequest{Command: p.Command, WorkDir: dir, Stdin: procmgr.StdinTerminal, Env: map[string]string{"TOOLPROC_SELF": exe, "HOME": dir}}
+	if p.Pipe {
+		req.Stdin = procmgr.StdinPipe
+	}
 	out, err := m.Start(t.Context(), req)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = m.Signal(context.Background(), out.Process.ID, procmgr.Kill) })
