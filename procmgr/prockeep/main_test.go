@@ -19,7 +19,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/internal/asktest"
 	"github.com/toolproc/toolproc/procmgr/prockeep"
 )
 
@@ -35,7 +34,6 @@ var roles = map[string]func(args []string) error{
 
 // TestMain fails the run if it leaves a keeper behind.
 func TestMain(m *testing.M) {
-	asktest.Play()
 	role := os.Getenv(envRole)
 	if role == "forgot" {
 		exit(rolePrint(os.Args[1:]))
