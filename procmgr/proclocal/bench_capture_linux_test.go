@@ -27,7 +27,7 @@ func BenchmarkCapture(b *testing.B) {
 		blocks /= 16
 	}
 	l := newLocal(b, nil)
-	child := role(b, "write", blocks, "")
+	child := role(b, "write", blocks)
 	var ours, empty, copied []float64
 	for b.Loop() {
 		ours = append(ours, rate(blocks, func() { capture(b, l, child, blocks) }))
@@ -99,7 +99,7 @@ func secretsOf(n, bytes int) (secrets []proclocal.Secret) {
 func BenchmarkCaptureRedacted(b *testing.B) {
 	const blocks = 256 << 20 / block
 	plain := newLocal(b, nil)
-	child := role(b, "build", blocks, "")
+	child := role(b, "build", blocks)
 	for _, set := range []struct {
 		name    string
 		secrets []proclocal.Secret

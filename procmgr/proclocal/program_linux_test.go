@@ -55,6 +55,7 @@ func runProgramOf(t, of *testing.T, cmd *exec.Cmd) {
 	err := cmd.Run()
 	require.NoError(t, err, "in a program of its own:\n%s", &out)
 	require.Contains(t, out.String(), "--- PASS: "+of.Name(), "it did not run there")
+	t.Logf("%s", &out)
 }
 
 // privateProc runs a program with a /proc that shows processes and nothing else, as

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"runtime"
 	"runtime/debug"
 	"strings"
 	"syscall"
@@ -14,88 +13,39 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolproc/toolproc/internal/beside"
 	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
-// The cost of a process that runs and prints nothing, beside its cost with
-// os/exec. Each side is measured in a program of its own, because a Go program
-// gives no thread back.
-func BenchmarkIdle(b *testing.B) {
-	n := 3 * thousand()
-	var ours, theirs []gauge
-	for b.Loop() {
-		ours = append(ours, played[gauge](b, "idle-local", n))
-		theirs = append(theirs, played[gauge](b, "idle-plain", n))
+// A process that runs and prints nothing takes no thread, and at most 12 KiB.
+func TestHeldIdle(t *testing.T) {
+	testenv.Held(t)
+	if !inProgram(t) { // a Go program gives no thread back
+		t.Parallel()
+		runProgram(t, program(t))
+		return
 	}
-	middle := func(side []gauge, f func(gauge) int) float64 {
-		xs := make([]int, len(side))
-		for i, g := range side {
-			xs[i] = f(g)
-		}
-		return float64(beside.Median(xs))
-	}
-	resident := func(g gauge) int { return g.Resident }
-	b.ReportMetric(middle(ours, resident)/middle(theirs, resident), "ratio")
-	for _, side := range []struct {
-		name   string
-		gauges []gauge
-	}{{"ours", ours}, {"theirs", theirs}} {
-		each := func(f func(gauge) int) float64 { return middle(side.gauges, f) / float64(n) / 1024 }
-		b.ReportMetric(middle(side.gauges, func(g gauge) int { return g.Threads }), "threads-"+side.name)
-		b.ReportMetric(each(resident), "KiB-"+side.name)
-		b.ReportMetric(each(func(g gauge) int { return g.Go }), "KiB-Go-"+side.name)
-	}
-	b.ReportMetric(0, "ns/op")
-}
-
-func idleLocal(t *testing.T, n int) gauge {
 	// Its end is not measured, and a busy machine needs more than the 5 s of a kill.
-	l := newLocal(t, &proclocal.Options{MaxRunning: -1, MaxRunningPerChat: -1, StopGrace: time.Minute})
-	warmUp(t, func() error { return runTrue(l) })
-	before := measure(t)
+	l := newLocal(t, &proclocal.Options{MaxRunning: -1, StopGrace: time.Minute})
+	// What a program needs only once, such as the threads that fork, is no cost of a process.
+	byCallers(make([]struct{}, 10*callers), func(struct{}) { assert.NoError(t, runTrue(l)) })
+	n := testenv.Rounds(1000, 3000)
+	threads, resident := measure(t)
 	startSleeping(t, l, n)
-	return measure(t).minus(before)
+	threadsNow, residentNow := measure(t)
+	t.Logf("%d processes took %d threads and %d KiB", n, threadsNow-threads, residentNow-resident)
+	require.Less(t, threadsNow-threads, 10, "threads")
+	require.LessOrEqual(t, residentNow-resident, 12*n)
 }
 
-func idlePlain(t *testing.T, n int) gauge {
-	warmUp(t, runPlainTrue)
-	before := measure(t)
-	startPlain(t, n)
-	return measure(t).minus(before)
-}
-
-// warmUp runs some commands. A resource that a program needs only once, such as
-// the threads that fork, is no cost of a process.
-func warmUp(t *testing.T, run func() error) {
-	byCallers(make([]struct{}, 10*callers), func(struct{}) { assert.NoError(t, run()) })
-}
-
-// A gauge has the resources that a program holds at one moment.
-type gauge struct {
-	Threads  int
-	Resident int // bytes of memory, as the system counts them
-	Go       int // bytes of that which are heap and stacks in use
-}
-
-func (g gauge) minus(other gauge) gauge {
-	return gauge{g.Threads - other.Threads, g.Resident - other.Resident, g.Go - other.Go}
-}
-
-// measure first gives back the memory that is free.
-func measure(t testing.TB) gauge {
+// measure gives back the memory that is free, and returns how many threads this program
+// has and how many KiB.
+func measure(t testing.TB) (threads, resident int) {
 	for range 2 { // an object in a sync.Pool survives one collection
 		debug.FreeOSMemory()
 	}
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return gauge{
-		Threads:  status(t, "Threads"),
-		Resident: status(t, "VmRSS") << 10,
-		Go:       int(m.HeapInuse + m.StackInuse),
-	}
+	return status(t, "Threads"), status(t, "VmRSS")
 }
 
 // status reads a number from /proc/self/status, see proc_pid_status(5).
@@ -111,12 +61,26 @@ func status(t testing.TB, name string) (n int) {
 // They take less than 5 % of a processor.
 func TestHeldWaitingTerminals(t *testing.T) {
 	testenv.Held(t)
-	t.Parallel() // a program of its own
+	t.Parallel() // programs of their own
 	n := testenv.Rounds(300, 1000)
-	for _, kind := range []string{"waiting", "silent"} {
-		share := played[float64](t, kind+"-terminals", n)
-		t.Logf("%d %s terminals: %.2f %% of a processor", n, kind, 100*share)
-		require.Less(t, share, 0.05, kind)
+	for _, tt := range []struct {
+		name, command string
+		waiting       int
+	}{
+		{"waiting", "printf '> '; read -r x", n},
+		{"silent", "printf '> '; exec sleep 600", 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if !inProgram(t) {
+				cmd := program(t)
+				cmd.Args = append(cmd.Args, "-test.timeout=10m")
+				runProgram(t, cmd)
+				return
+			}
+			share := waitingTerminals(t, n, tt.command, tt.waiting)
+			t.Logf("%d terminals: %.2f %% of a processor", n, 100*share)
+			require.Less(t, share, 0.05)
+		})
 	}
 }
 
