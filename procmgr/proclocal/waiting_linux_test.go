@@ -17,10 +17,11 @@ func TestHeldWaiting(t *testing.T) {
 	asktest.Check(t, newLocal(t, nil), 0)
 }
 
-// A name that a program has forged stands on one line, without controls.
+// A name that a program has forged stands on one line, without controls, and is taken for
+// no other field of /proc/PID/stat: Z is a process that has ended.
 func TestNameOfWhatWaits(t *testing.T) {
 	l := newLocal(t, nil)
-	id := opened(t, l, procmgr.StdinPipe, `printf 'a\033[2J\rb' >/proc/$$/comm; read -r x; true`)
+	id := opened(t, l, procmgr.StdinPipe, `printf 'a) Z 1 (\033[2J\rb' >/proc/$$/comm; read -r x; true`)
 	waiting := output(t, l, id, procmgr.OutputRequest{UntilWaiting: true, Wait: long}).Process.Waiting
-	require.Equal(t, "a[2Jb", waiting.Program)
+	require.Equal(t, "a) Z 1 ([2Jb", waiting.Program)
 }
