@@ -10,12 +10,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
@@ -61,51 +59,6 @@ func TestStartRacesClose(t *testing.T) {
 			require.Equal(t, procmgr.CauseShutdown, p.EndedBy)
 		}
 		require.Empty(t, marked(marker))
-	}
-}
-
-// Records turn into tombstones while they are read and signalled. An ID that
-// was once given is never unknown, and its exit code never changes.
-func TestHeldReadsRaceRetention(t *testing.T) {
-	testenv.Held(t)
-	for _, opts := range []*proclocal.Options{
-		{Retain: time.Nanosecond},
-		{Retain: 2 * time.Millisecond},
-		{OutputMemory: 1, Head: 1 << 10, Tail: 1 << 10},
-	} {
-		l := newLocal(t, opts)
-		var group sync.WaitGroup
-		for worker := range 4 {
-			group.Go(func() {
-				c := l.Chat(fmt.Sprint("chat", worker))
-				for i := range 60 {
-					id := fmt.Sprintf("r-%d-%d", worker, i)
-					req := procmgr.StartRequest{ID: id, Command: fmt.Sprintf("echo hello; exit %d", i), Wait: long}
-					out, err := c.Start(context.Background(), req)
-					if !assert.NoError(t, err) || !assert.Equal(t, i, *out.Process.ExitCode) {
-						return
-					}
-					for _, m := range []procmgr.Manager{c, l, c} {
-						out, err := m.Output(context.Background(), id, procmgr.OutputRequest{Until: "^hello$"})
-						if !assert.NoError(t, err, "it was known once") {
-							return
-						}
-						assert.Equal(t, i, *out.Process.ExitCode)
-						assert.Equal(t, int64(6), out.Next)
-						if out.Text == "" {
-							assert.Equal(t, int64(6), out.Truncated.OmittedBytes)
-						} else {
-							assert.Equal(t, "hello\n", out.Text)
-						}
-						assert.ErrorIs(t, m.Signal(context.Background(), id, procmgr.Terminate), procmgr.ErrNotRunning)
-					}
-					out, err = c.Start(context.Background(), req)
-					assert.NoError(t, err)
-					assert.True(t, out.Attached, "it is not run again")
-				}
-			})
-		}
-		group.Wait()
 	}
 }
 
