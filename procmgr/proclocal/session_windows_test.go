@@ -20,6 +20,7 @@ import (
 
 	"github.com/toolproc/toolproc/envpolicy"
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/charset"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
@@ -278,4 +279,17 @@ func TestHandlesAreClosed(t *testing.T) {
 	before := count()
 	count()
 	require.Less(t, count(), before+15, "20 commands")
+}
+
+// Output that is not UTF-8 is decoded from the code page of the console, or from UTF-16,
+// before everything else sees it.
+func TestEncodingOfTheSystem(t *testing.T) {
+	const command = `printf 'Gr\224\341e\n'; printf 'Größe\n'; printf 'D\000r\000\374\000\n\000'`
+	want, utf16 := "Gr\ufffd\ufffde\n", "Größe\nDrü\n"
+	if console := charset.System(); console != nil {
+		decoded, err := console.NewDecoder().String("Gr\x94\xe1e\n")
+		require.NoError(t, err)
+		want = decoded
+	}
+	require.Equal(t, want+utf16, run(t, newLocal(t, nil), command).Text)
 }
