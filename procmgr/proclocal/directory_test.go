@@ -20,34 +20,50 @@ func setHome(t *testing.T, dir string) {
 	t.Setenv("USERPROFILE", dir)
 }
 
-// A request runs in the directory that it names, else in the configured one,
-// else in the program's own.
+// A request runs in the directory that it names, else in the configured one, else in the
+// program's own. ~ is the same directory as for the command's own shell.
 func TestStartDirectory(t *testing.T) {
-	base, home, own := t.TempDir(), t.TempDir(), t.TempDir()
-	sub := filepath.Join(base, "sub")
-	require.NoError(t, os.MkdirAll(filepath.Join(base, "sub"), 0o700))
-	require.NoError(t, os.MkdirAll(filepath.Join(own, "sub"), 0o700))
-	require.NoError(t, os.MkdirAll(filepath.Join(home, "sub"), 0o700))
+	base, home, own, hosts, requests := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir()
+	for _, dir := range []string{base, home, own} {
+		require.NoError(t, os.Mkdir(filepath.Join(dir, "sub"), 0o700))
+	}
 	gone := filepath.Join(base, "gone")
 	require.NoError(t, os.Mkdir(gone, 0o700))
 	setHome(t, home)
 	t.Chdir(own)
-	for _, tt := range []struct{ name, configured, asked, want string }{
-		{"asked for, and the configured one has gone", gone, home, home},
-		{"configured", base, "", base},
-		{"configured relative to the program's own", "sub", "", filepath.Join(own, "sub")},
-		{"configured by ~", "~/sub", "", filepath.Join(home, "sub")},
-		{"relative to the configured one", base, "sub", sub},
-		{"none configured", "", "", own},
-		{"home", base, "~", home},
-		{"home with a slash", base, "~/", home},
+	in := func(dir string) proclocal.Options { return proclocal.Options{WorkDir: dir} }
+	policy := func(home string) proclocal.Options {
+		return proclocal.Options{Env: envpolicy.Policy{Set: map[string]string{"HOME": home}}}
+	}
+	for _, tt := range []struct {
+		name  string
+		opts  proclocal.Options
+		env   map[string]string
+		asked string
+		want  string
+	}{
+		{"asked for, and the configured one has gone", in(gone), nil, home, home},
+		{"configured", in(base), nil, "", base},
+		{"configured relative to the program's own", in("sub"), nil, "", filepath.Join(own, "sub")},
+		{"configured by ~", in("~/sub"), nil, "", filepath.Join(home, "sub")},
+		{"relative to the configured one", in(base), nil, "sub", filepath.Join(base, "sub")},
+		{"none configured", in(""), nil, "", own},
+		{"home", in(base), nil, "~", home},
+		{"home with a slash", in(base), nil, "~/", home},
+		{"the policy's home", policy(hosts), nil, "~", hosts},
+		{"the hook's home", proclocal.Options{UpdateEnv: func(_ string, env []string) ([]string, error) {
+			return append(env, "HOME="+home, "HOME="+hosts), nil
+		}}, nil, "~", hosts},
+		{"the request's home", policy(hosts), map[string]string{"HOME": requests}, "~", requests},
+		{"no home in the environment", proclocal.Options{Env: envpolicy.Policy{Exclude: []string{"HOME"}}}, nil, "~", home},
+		{"no path as home", policy("~"), nil, "~", home},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			l := newLocal(t, &proclocal.Options{WorkDir: tt.configured})
-			if tt.configured == gone {
+			l := newLocal(t, &tt.opts)
+			if tt.opts.WorkDir == gone {
 				require.NoError(t, os.Remove(gone))
 			}
-			out := start(t, l, procmgr.StartRequest{Command: "pwd -P; echo $PWD", WorkDir: tt.asked, Wait: long})
+			out := start(t, l, procmgr.StartRequest{Command: "pwd -P; echo $PWD", WorkDir: tt.asked, Env: tt.env, Wait: long})
 			require.Equal(t, filepath.ToSlash(tt.want+"\n"+tt.want+"\n"), filepath.ToSlash(out.Text))
 			require.Equal(t, tt.want, out.Process.WorkDir)
 		})
@@ -101,32 +117,6 @@ func TestDirectoryMissing(t *testing.T) {
 	}
 	require.NoFileExists(t, filepath.Join(own, "ran"))
 	require.NoFileExists(t, filepath.Join(own, "sub", "ran"))
-}
-
-// ~ is the same directory as for the command's own shell.
-func TestStartDirectoryHome(t *testing.T) {
-	users, hosts, requests := t.TempDir(), t.TempDir(), t.TempDir()
-	setHome(t, users)
-	for _, tt := range []struct {
-		name string
-		opts proclocal.Options
-		env  map[string]string
-		want string
-	}{
-		{"the user's", proclocal.Options{}, nil, users},
-		{"the policy's", proclocal.Options{Env: envpolicy.Policy{Set: map[string]string{"HOME": hosts}}}, nil, hosts},
-		{"the hook's", proclocal.Options{UpdateEnv: func(_ string, env []string) ([]string, error) {
-			return append(env, "HOME="+users, "HOME="+hosts), nil
-		}}, nil, hosts},
-		{"the request's", proclocal.Options{Env: envpolicy.Policy{Set: map[string]string{"HOME": hosts}}}, map[string]string{"HOME": requests}, requests},
-		{"none in the environment", proclocal.Options{Env: envpolicy.Policy{Exclude: []string{"HOME"}}}, nil, users},
-		{"no path in the environment", proclocal.Options{Env: envpolicy.Policy{Set: map[string]string{"HOME": "~"}}}, nil, users},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			l := newLocal(t, &tt.opts)
-			require.Equal(t, tt.want, start(t, l, procmgr.StartRequest{Command: "true", WorkDir: "~", Env: tt.env, Wait: long}).Process.WorkDir)
-		})
-	}
 }
 
 // The program's own directory is the current one at that moment, and may be
