@@ -8,10 +8,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -30,47 +28,12 @@ import (
 // behind.
 func TestMain(m *testing.M) {
 	prockeep.Main()
-	if name, url, ok := strings.Cut(os.Getenv(programVariable), " "); ok {
-		if err := program(name, url); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
 	code := m.Run()
 	if left := leftBehind(); code == 0 && left != "" {
 		fmt.Fprintln(os.Stderr, "left behind by the tests:", left)
 		code = 1
 	}
 	os.Exit(code)
-}
-
-// programVariable makes this program a machine until its stdin ends: it has its name and
-// the URL of the server.
-const programVariable = "PROCNATS_TEST_PROGRAM"
-
-// program is a machine until its stdin ends.
-func program(name, url string) error {
-	nc, err := nats.Connect(url)
-	if err != nil {
-		return err
-	}
-	defer nc.Close()
-	local, err := proclocal.New(nil)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = local.Close() }() // the test looks for what it leaves behind
-	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{Insecure: true})
-	if err != nil {
-		return err
-	}
-	service, err := procnats.Serve(context.Background(), nc, name, handler, nil)
-	if err != nil {
-		return err
-	}
-	_, _ = io.Copy(io.Discard, os.Stdin) // its end is what counts
-	return service.Close()
 }
 
 // long is a time that a test waits only if something is wrong.

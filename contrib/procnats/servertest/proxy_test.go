@@ -5,7 +5,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -19,7 +18,6 @@ type proxy struct {
 	conns   map[net.Conn]struct{}
 	mute    bool // what arrives is thrown away, and neither side is told
 	away    bool // connections are closed at once
-	stalled bool // nothing is read from the server
 }
 
 func newProxy(t testing.TB, backend string) *proxy {
@@ -40,7 +38,6 @@ func newProxy(t testing.TB, backend string) *proxy {
 	})
 	t.Cleanup(func() {
 		l.Close()
-		p.set(&p.stalled, false)
 		p.cut()
 		wg.Wait()
 	})
@@ -72,9 +69,6 @@ func (p *proxy) serve(near net.Conn) {
 		defer to.Close()
 		buf := make([]byte, 32<<10)
 		for {
-			for from == far && p.is(&p.stalled) {
-				time.Sleep(time.Millisecond)
-			}
 			n, err := from.Read(buf)
 			if err == nil && !p.is(&p.mute) {
 				_, err = to.Write(buf[:n])
