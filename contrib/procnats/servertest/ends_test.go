@@ -76,16 +76,15 @@ func ends(t *testing.T, consumer jetstream.Consumer, n int) (all []string) {
 type store struct {
 	server *server.Server
 	dir    string
-	proxy  *proxy // before js
+	wire   *wire // of js
 	js     jetstream.JetStream
 }
 
 func newStore(t *testing.T) *store {
 	t.Helper()
-	s := &store{dir: t.TempDir()}
+	s := &store{dir: t.TempDir(), wire: &wire{}}
 	s.server = newServer(t, &server.Options{JetStream: true, StoreDir: s.dir})
-	s.proxy = newProxy(t, s.server.ClientURL())
-	js, err := jetstream.New(connect(t, s.proxy.url))
+	js, err := jetstream.New(connect(t, s.server.ClientURL(), s.wire.option()))
 	require.NoError(t, err)
 	s.js = js
 	return s
@@ -103,26 +102,26 @@ func (s *store) consumer(t *testing.T, config jetstream.StreamConfig) jetstream.
 
 // While the machine has no connection, or the stream is not there, ends wait.
 func TestEndsWait(t *testing.T) {
-	for name, keep := range map[string]func(t *testing.T, s *store, p *proxy) (release func()){
-		"for the connection": func(_ *testing.T, _ *store, p *proxy) func() {
-			p.set(&p.away, true)
-			p.cut()
-			return func() { p.set(&p.away, false) }
+	for name, keep := range map[string]func(t *testing.T, s *store, w *wire) (release func()){
+		"for the connection": func(_ *testing.T, _ *store, w *wire) func() {
+			w.set(&w.away, true)
+			w.cut()
+			return func() { w.set(&w.away, false) }
 		},
-		"for an answer": func(_ *testing.T, _ *store, p *proxy) func() {
-			p.set(&p.mute, true)
+		"for an answer": func(_ *testing.T, _ *store, w *wire) func() {
+			w.set(&w.mute, true)
 			return func() {
-				p.cut()
-				p.set(&p.mute, false)
+				w.cut()
+				w.set(&w.mute, false)
 			}
 		},
-		"for the server": func(t *testing.T, s *store, p *proxy) func() {
+		"for the server": func(t *testing.T, s *store, w *wire) func() {
 			s.server.Shutdown()
 			s.server.WaitForShutdown()
 			return func() {
 				url := newServer(t, &server.Options{JetStream: true, StoreDir: s.dir}).ClientURL()
-				p.move(url)
-				s.proxy.move(url)
+				w.move(url)
+				s.wire.move(url)
 			}
 		},
 	} {
@@ -130,11 +129,11 @@ func TestEndsWait(t *testing.T) {
 			t.Parallel()
 			s, local := newStore(t), newLocal(t)
 			consumer := s.consumer(t, procnats.EndsConfig())
-			p := newProxy(t, s.server.ClientURL())
-			serve(t, connect(t, p.url), "build", newHandler(t, local), &procnats.Options{Host: local, Ends: true})
+			w := &wire{}
+			serve(t, connect(t, s.server.ClientURL(), w.option()), "build", newHandler(t, local), &procnats.Options{Host: local, Ends: true})
 			run(t, local.Chat("a"), "before", "exit 1")
 			require.Equal(t, []string{"build a before 1"}, ends(t, consumer, 1))
-			release := keep(t, s, p)
+			release := keep(t, s, w)
 			var want []string
 			for i := range 5 {
 				run(t, local.Chat("a"), fmt.Sprint("p", i), fmt.Sprint("exit ", i))

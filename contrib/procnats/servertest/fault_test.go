@@ -24,10 +24,10 @@ import (
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
-// A stage is an agent and a machine, each with a proxy before the server.
+// A stage is an agent and a machine, each with a wire to the server.
 type stage struct {
 	server         *server.Server
-	agent, machine *proxy
+	agent, machine *wire
 	nc             *nats.Conn // of the machine
 	local          *proclocal.Local
 	client         *prochttp.Client
@@ -35,11 +35,10 @@ type stage struct {
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	s := &stage{server: newServer(t, nil), local: newLocal(t)}
-	s.agent, s.machine = newProxy(t, s.server.ClientURL()), newProxy(t, s.server.ClientURL())
-	s.nc = connect(t, s.machine.url, nats.ReconnectBufSize(nats.DefaultReconnectBufSize)) // only agents need another one
+	s := &stage{server: newServer(t, nil), local: newLocal(t), agent: &wire{}, machine: &wire{}}
+	s.nc = connect(t, s.server.ClientURL(), s.machine.option(), nats.ReconnectBufSize(nats.DefaultReconnectBufSize)) // only agents need another one
 	serve(t, s.nc, "build", newHandler(t, s.local), nil)
-	s.client = newImpatient(t, connect(t, s.agent.url), "build")
+	s.client = newImpatient(t, connect(t, s.server.ClientURL(), s.agent.option()), "build")
 	return s
 }
 
@@ -188,7 +187,7 @@ func TestNothingIsSentLater(t *testing.T) {
 	for name, noticed := range map[string]bool{"the agent knows": true, "the agent may not know yet": false} {
 		t.Run(name, func(t *testing.T) {
 			s, h := newStage(t), newHeld(t)
-			nc := connect(t, s.agent.url)
+			nc := connect(t, s.server.ClientURL(), s.agent.option())
 			m := newImpatient(t, nc, "build").Chat("a")
 			_, err := m.List(t.Context(), procmgr.ListRequest{})
 			require.NoError(t, err)
@@ -232,7 +231,7 @@ func TestMachineDiesInAWait(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, h := newStage(t), newHeld(t)
-			c := newClientOver(t, impatient(procnats.Transport(connect(t, s.agent.url), "build")), -1)
+			c := newClientOver(t, impatient(procnats.Transport(connect(t, s.server.ClientURL(), s.agent.option()), "build")), -1)
 			result := starting(t, c, h)
 			h.begun(t)
 			die(t, s)

@@ -25,7 +25,7 @@ func TestHeldFleet(t *testing.T) {
 	const machines, agents, chats, each = 20, 2, 60, 4
 	store := t.TempDir()
 	first := newServer(t, &server.Options{JetStream: true, StoreDir: store})
-	url, port, proxies := first.ClientURL(), first.Addr().(*net.TCPAddr).Port, make([]*proxy, machines)
+	url, port, wires := first.ClientURL(), first.Addr().(*net.TCPAddr).Port, make([]wire, machines)
 
 	admin, err := jetstream.New(connect(t, url))
 	require.NoError(t, err)
@@ -34,9 +34,8 @@ func TestHeldFleet(t *testing.T) {
 	_, err = admin.CreateKeyValue(t.Context(), procnats.PlacesConfig("places"))
 	require.NoError(t, err)
 	for i := range machines {
-		proxies[i] = newProxy(t, url)
 		local := newLocal(t)
-		serve(t, connect(t, proxies[i].url), fmt.Sprint("m", i), newHandler(t, local), &procnats.Options{Host: local, Ends: true})
+		serve(t, connect(t, url, wires[i].option()), fmt.Sprint("m", i), newHandler(t, local), &procnats.Options{Host: local, Ends: true})
 	}
 
 	dir := filepath.ToSlash(t.TempDir())
@@ -72,8 +71,8 @@ func TestHeldFleet(t *testing.T) {
 	for range agents * chats / 2 {
 		<-half
 	}
-	for _, p := range proxies {
-		p.cut()
+	for i := range wires {
+		wires[i].cut()
 	}
 	first.Shutdown()
 	first.WaitForShutdown()
