@@ -3,14 +3,11 @@ package servertest_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -126,58 +123,6 @@ func TestCutInAStart(t *testing.T) {
 			require.Equal(t, "done\n", out.Text)
 			require.Equal(t, 1, h.ran(t))
 		})
-	}
-}
-
-// Many callers use connections that are cut again and again.
-func TestHeldCutsAtRandom(t *testing.T) {
-	longTest(t)
-	s := newStage(t)
-	ctx, stop := context.WithCancel(t.Context())
-	var cutter sync.WaitGroup
-	cuts := 0
-	cutter.Go(func() {
-		for ctx.Err() == nil {
-			time.Sleep(time.Duration(rand.N(int(100 * time.Millisecond))))
-			if cuts++; cuts%2 == 0 {
-				s.agent.cut()
-			} else {
-				s.machine.cut()
-			}
-		}
-	})
-	dir := filepath.ToSlash(t.TempDir())
-	const callers, each = 8, 24
-	var wg sync.WaitGroup
-	errs := make(chan error, callers*each)
-	for caller := range callers {
-		wg.Go(func() {
-			m := s.client.Chat(fmt.Sprint("chat-", caller))
-			for i := range each {
-				name := fmt.Sprintf("%d-%d", caller, i)
-				out, err := m.Start(t.Context(), procmgr.StartRequest{
-					Command: fmt.Sprintf("echo ran >> %s; echo %s; sleep 0.0%d; exit %d", dir+"/"+name, name, rand.N(10), i), Wait: long,
-				})
-				if err == nil && (out.Process.ExitCode == nil || *out.Process.ExitCode != i || out.Text != name+"\n") {
-					err = fmt.Errorf("%s: %+v", name, out)
-				}
-				errs <- err
-			}
-		})
-	}
-	wg.Wait()
-	stop()
-	cutter.Wait()
-	require.Greater(t, cuts, 10)
-	for range callers * each {
-		require.NoError(t, <-errs)
-	}
-	for caller := range callers {
-		for i := range each {
-			data, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("%d-%d", caller, i)))
-			require.NoError(t, err)
-			require.Equal(t, "ran\n", string(data), "each command runs once")
-		}
 	}
 }
 

@@ -2,6 +2,7 @@ package servertest_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -17,15 +18,15 @@ import (
 	"github.com/toolproc/toolproc/procmgr/procroute"
 )
 
-// Two agents place chats on 20 machines and start commands there, while the
-// server is restarted and connections are cut. Each command runs once, and each
-// end is published.
+// Two agents place chats on 20 machines and start commands there, while connections are
+// cut at random, and the server is restarted. Each command runs once, its caller gets
+// the result, and its end is published.
 func TestHeldFleet(t *testing.T) {
 	longTest(t)
 	const machines, agents, chats, each = 20, 2, 60, 4
 	store := t.TempDir()
 	first := newServer(t, &server.Options{JetStream: true, StoreDir: store})
-	url, port, wires := first.ClientURL(), first.Addr().(*net.TCPAddr).Port, make([]wire, machines)
+	url, port, wires := first.ClientURL(), first.Addr().(*net.TCPAddr).Port, make([]wire, machines+agents)
 
 	admin, err := jetstream.New(connect(t, url))
 	require.NoError(t, err)
@@ -42,7 +43,7 @@ func TestHeldFleet(t *testing.T) {
 	half := make(chan struct{}, agents*chats)
 	var all sync.WaitGroup
 	for a := range agents {
-		nc := connect(t, url)
+		nc := connect(t, url, wires[machines+a].option())
 		js, err := jetstream.New(nc)
 		require.NoError(t, err)
 		placer, err := procnats.NewPlacer(js, "places", procnats.LeastLoad)
@@ -56,23 +57,24 @@ func TestHeldFleet(t *testing.T) {
 						half <- struct{}{}
 					}
 					name := fmt.Sprintf("%d-%d-%d", a, c, i)
-					req := procmgr.StartRequest{ID: procmgr.NewID(), Command: fmt.Sprintf("echo ran >>%s/%s; exit %d", dir, name, i), Wait: long}
+					req := procmgr.StartRequest{ID: procmgr.NewID(), Command: fmt.Sprintf("echo ran >>%s/%s; echo %s; sleep 0.0%d; exit %d", dir, name, name, rand.N(10), i), Wait: long}
 					out, err := m.Start(t.Context(), req)
 					for try := 0; err != nil && try < 20; try++ { // the same ID: it attaches
 						out, err = m.Start(t.Context(), req)
 					}
-					if err != nil || out.Process.ExitCode == nil || *out.Process.ExitCode != i {
+					if err != nil || out.Process.ExitCode == nil || *out.Process.ExitCode != i || out.Text != name+"\n" {
 						t.Errorf("%s: %+v: %v", name, out, err)
 					}
 				}
 			})
 		}
 	}
-	for range agents * chats / 2 {
+	for n := range agents * chats / 2 {
 		<-half
-	}
-	for i := range wires {
-		wires[i].cut()
+		wires[rand.N(len(wires))].cut()
+		if n%10 == 0 {
+			wires[machines+n/10%agents].cut()
+		}
 	}
 	first.Shutdown()
 	first.WaitForShutdown()
