@@ -74,20 +74,14 @@ func ends(t *testing.T, consumer jetstream.Consumer, n int) (all []string) {
 
 // A store is a server with JetStream, and a connection that administers it.
 type store struct {
-	server *server.Server
-	dir    string
-	wire   *wire // of js
-	js     jetstream.JetStream
+	url string
+	js  jetstream.JetStream
 }
 
 func newStore(t *testing.T) *store {
 	t.Helper()
-	s := &store{dir: t.TempDir(), wire: &wire{}}
-	s.server = newServer(t, &server.Options{JetStream: true, StoreDir: s.dir})
-	js, err := jetstream.New(connect(t, s.server.ClientURL(), s.wire.option()))
-	require.NoError(t, err)
-	s.js = js
-	return s
+	url := newServer(t, &server.Options{JetStream: true, StoreDir: t.TempDir()}).ClientURL()
+	return &store{url, agent(t, url)}
 }
 
 // consumer creates the stream, and a consumer of all ends.
@@ -102,26 +96,17 @@ func (s *store) consumer(t *testing.T, config jetstream.StreamConfig) jetstream.
 
 // While the machine has no connection, or the stream is not there, ends wait.
 func TestEndsWait(t *testing.T) {
-	for name, keep := range map[string]func(t *testing.T, s *store, w *wire) (release func()){
-		"for the connection": func(_ *testing.T, _ *store, w *wire) func() {
+	for name, keep := range map[string]func(w *wire) (release func()){
+		"for the connection": func(w *wire) func() {
 			w.set(&w.away, true)
 			w.cut()
 			return func() { w.set(&w.away, false) }
 		},
-		"for an answer": func(_ *testing.T, _ *store, w *wire) func() {
+		"for an answer": func(w *wire) func() {
 			w.set(&w.mute, true)
 			return func() {
 				w.cut()
 				w.set(&w.mute, false)
-			}
-		},
-		"for the server": func(t *testing.T, s *store, w *wire) func() {
-			s.server.Shutdown()
-			s.server.WaitForShutdown()
-			return func() {
-				url := newServer(t, &server.Options{JetStream: true, StoreDir: s.dir}).ClientURL()
-				w.move(url)
-				s.wire.move(url)
 			}
 		},
 	} {
@@ -130,26 +115,23 @@ func TestEndsWait(t *testing.T) {
 			s, local := newStore(t), newLocal(t)
 			consumer := s.consumer(t, procnats.EndsConfig())
 			w := &wire{}
-			serve(t, connect(t, s.server.ClientURL(), w.option()), "build", newHandler(t, local), &procnats.Options{Host: local, Ends: true})
+			serve(t, connect(t, s.url, w.option()), "build", newHandler(t, local), &procnats.Options{Host: local, Ends: true})
 			run(t, local.Chat("a"), "before", "exit 1")
 			require.Equal(t, []string{"build a before 1"}, ends(t, consumer, 1))
-			release := keep(t, s, w)
+			release := keep(w)
 			var want []string
 			for i := range 5 {
 				run(t, local.Chat("a"), fmt.Sprint("p", i), fmt.Sprint("exit ", i))
 				want = append(want, fmt.Sprintf("build a p%d %d", i, i))
 			}
 			release()
-			if name == "for the server" {
-				require.Eventually(t, func() bool { _, err := consumer.Info(t.Context()); return err == nil }, long, time.Millisecond)
-			}
 			require.ElementsMatch(t, want, ends(t, consumer, 5))
 		})
 	}
 	t.Run("for the stream", func(t *testing.T) {
 		t.Parallel()
 		s, local := newStore(t), newLocal(t)
-		serve(t, connect(t, s.server.ClientURL()), "build", newHandler(t, local), &procnats.Options{Host: local, Ends: true})
+		serve(t, connect(t, s.url), "build", newHandler(t, local), &procnats.Options{Host: local, Ends: true})
 		run(t, local.Chat("a"), "x", "exit 1")
 		require.Equal(t, []string{"build a x 1"}, ends(t, s.consumer(t, procnats.EndsConfig()), 1))
 	})
@@ -162,7 +144,7 @@ func TestEndsTwice(t *testing.T) {
 	config.Duplicates = 100 * time.Millisecond // a server that remembers longer drops them itself
 	consumer := s.consumer(t, config)
 	for range 2 {
-		m := serve(t, connect(t, s.server.ClientURL()), "build", newHandler(t, local), &procnats.Options{Host: local, Ends: true})
+		m := serve(t, connect(t, s.url), "build", newHandler(t, local), &procnats.Options{Host: local, Ends: true})
 		run(t, local.Chat("a"), "x", "exit 1")
 		require.NoError(t, m.Close())
 		time.Sleep(2 * config.Duplicates)
@@ -184,7 +166,7 @@ func TestEndsOfClose(t *testing.T) {
 	consumer := s.consumer(t, procnats.EndsConfig())
 	local, err := proclocal.New(nil)
 	require.NoError(t, err)
-	m := serve(t, connect(t, s.server.ClientURL()), "build", newHandler(t, local), &procnats.Options{Host: local, Ends: true})
+	m := serve(t, connect(t, s.url), "build", newHandler(t, local), &procnats.Options{Host: local, Ends: true})
 	_, err = local.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "exec sleep 1000", Background: true})
 	require.NoError(t, err)
 	require.NoError(t, local.Close())
@@ -218,27 +200,10 @@ func TestEndsOfAGap(t *testing.T) {
 	}
 	_, err := local.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "lives", Command: "exec sleep 1000", Background: true})
 	require.NoError(t, err)
-	m := serve(t, connect(t, s.server.ClientURL()), "build", newHandler(t, local), &procnats.Options{Host: &forgetful{Local: local}, Ends: true})
+	m := serve(t, connect(t, s.url), "build", newHandler(t, local), &procnats.Options{Host: &forgetful{Local: local}, Ends: true})
 	require.ElementsMatch(t, want, ends(t, consumer, 6))
 	require.NoError(t, m.Close())
 	info, err := consumer.Info(t.Context())
 	require.NoError(t, err)
 	require.Zero(t, info.NumPending, "an end that is in the list and in the events has one message")
-}
-
-// An eventless host tells of no events.
-type eventless struct{ procmgr.Manager }
-
-func (eventless) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
-	return procmgr.Unsupported{}.Events(ctx, req)
-}
-
-// A machine whose host tells of no events serves all the same.
-func TestNoEvents(t *testing.T) {
-	s, local := newStore(t), newLocal(t)
-	serve(t, connect(t, s.server.ClientURL()), "build", newHandler(t, local), &procnats.Options{Host: eventless{local}, Ends: true})
-	_, err := newClient(t, connect(t, s.server.ClientURL()), "build").List(t.Context(), procmgr.ListRequest{})
-	require.NoError(t, err)
-	_, err = procnats.Serve(t.Context(), connect(t, s.server.ClientURL()), "other", newHandler(t, local), &procnats.Options{Ends: true})
-	require.ErrorIs(t, err, procmgr.ErrInvalid)
 }

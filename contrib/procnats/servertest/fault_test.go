@@ -244,7 +244,8 @@ func TestTooLong(t *testing.T) {
 	require.NotEmpty(t, out.Text)
 }
 
-// Two machines cannot have one name, and a name has to fit into a subject.
+// Two machines cannot have one name, and a name has to fit into a subject. What cannot be
+// served is refused, too.
 func TestNames(t *testing.T) {
 	url := newServer(t, nil).ClientURL()
 	handler := newHandler(t, newLocal(t))
@@ -262,6 +263,8 @@ func TestNames(t *testing.T) {
 	}
 	_, err = procnats.Serve(t.Context(), connect(t, url), "other", http.NotFoundHandler(), nil)
 	require.ErrorIs(t, err, procmgr.ErrInvalid)
+	_, err = procnats.Serve(t.Context(), connect(t, url), "other", handler, &procnats.Options{Ends: true})
+	require.ErrorIs(t, err, procmgr.ErrInvalid, "whose ends?")
 }
 
 // A machine that has lost its power, and is there again, waits until the server

@@ -22,12 +22,12 @@ func TestMachineWithAKeeper(t *testing.T) {
 	dir, err := os.MkdirTemp("", "k") //nolint:usetesting // the name of t.TempDir is too long for a socket in it
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
-	name, chat := machine(t), newClient(t, connect(t, s.server.ClientURL()), machine(t)).Chat("a")
+	name, chat := machine(t), newClient(t, connect(t, s.url), machine(t)).Chat("a")
 	deploy := func() (*prockeep.Host, *procnats.Service) {
 		keeper, err := prockeep.Open(t.Context(), filepath.Join(dir, "k"), &prockeep.Options{Idle: time.Minute})
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = keeper.Close() }) // it may be closed already
-		return keeper, serve(t, connect(t, s.server.ClientURL()), name, keeper.Handler(), &procnats.Options{Host: keeper, Ends: true})
+		return keeper, serve(t, connect(t, s.url), name, keeper.Handler(), &procnats.Options{Host: keeper, Ends: true})
 	}
 
 	keeper, service := deploy()
