@@ -94,28 +94,33 @@ func starting(t *testing.T, host procmgr.Host, h held) chan func() (procmgr.Outp
 // Whatever is cut in the midst of a start, the command runs once, and its caller
 // gets the result.
 func TestCutInAStart(t *testing.T) {
-	for name, cut := range map[string]func(*testing.T, *stage){
-		"the agent":   func(_ *testing.T, s *stage) { s.agent.cut() },
-		"the machine": func(_ *testing.T, s *stage) { s.machine.cut() },
-		"both": func(_ *testing.T, s *stage) {
-			s.agent.cut()
-			s.machine.cut()
-		},
-		"the server": func(t *testing.T, s *stage) {
-			s.server.Shutdown()
-			s.server.WaitForShutdown()
-			url := newServer(t, nil).ClientURL()
-			s.agent.move(url)
-			s.machine.move(url)
-		},
+	for name, cut := range map[string]func(*stage) []*wire{
+		"the agent":   func(s *stage) []*wire { return []*wire{s.agent} },
+		"the machine": func(s *stage) []*wire { return []*wire{s.machine} },
+		"the server":  func(s *stage) []*wire { return []*wire{s.agent, s.machine} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, h := newStage(t), newHeld(t)
 			result := starting(t, s.client, h)
 			h.begun(t)
-			cut(t, s)
+			for _, w := range cut(s) {
+				w.set(&w.away, true)
+				w.cut()
+			}
+			if name == "the server" {
+				s.server.Shutdown()
+				s.server.WaitForShutdown()
+				url := newServer(t, nil).ClientURL()
+				s.agent.move(url)
+				s.machine.move(url)
+			}
 			h.let(t)
+			_, err := s.local.Chat("a").Output(t.Context(), "x", procmgr.OutputRequest{Wait: long}) // its answer is lost
+			require.NoError(t, err)
+			for _, w := range cut(s) {
+				w.set(&w.away, false)
+			}
 			began := time.Now()
 			out, err := (<-result)()
 			require.NoError(t, err)
