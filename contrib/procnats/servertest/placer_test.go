@@ -52,25 +52,26 @@ func serveLocal(t testing.TB, url, name string) *procnats.Service {
 	return serve(t, connect(t, url), name, newHandler(t, local), &procnats.Options{Host: local})
 }
 
-// Agents that place the same chats at the same time all get the choice of one.
+// Agents that place the same chats at the same time all get the choice of one, and so
+// do agents that move one.
 func TestPlaceOnce(t *testing.T) {
 	url := newJetStream(t)
 	serveLocal(t, url, "east")
 	const agents, chats = 4, 25
 	var asked atomic.Int32
-	got := make([][chats]string, agents)
+	got, moved := make([][chats]string, agents), make([]string, agents)
+	placers := make([]*procnats.Placer, agents)
 	var wg sync.WaitGroup
 	for a := range agents {
-		p := newPlacer(t, url, func(_ context.Context, chat string, machines []procnats.Machine) (string, error) {
-			asked.Add(1)
+		placers[a] = newPlacer(t, url, func(_ context.Context, chat string, machines []procnats.Machine) (string, error) {
 			if len(machines) != 1 || machines[0].Name != "east" {
 				return "", fmt.Errorf("the machines are %v", machines)
 			}
-			return fmt.Sprintf("chosen-by-%d", a), nil // it need not be there
+			return fmt.Sprintf("choice-%d", asked.Add(1)), nil // it need not be there
 		})
 		for c := range chats {
 			wg.Go(func() {
-				host, err := p.Place(t.Context(), fmt.Sprintf("chat %d", c))
+				host, err := placers[a].Place(t.Context(), fmt.Sprintf("chat %d", c))
 				if err != nil {
 					t.Error(err)
 				}
@@ -81,13 +82,25 @@ func TestPlaceOnce(t *testing.T) {
 	wg.Wait()
 	for a := range agents {
 		require.Equal(t, got[0], got[a])
+		wg.Go(func() {
+			host, err := placers[a].Move(t.Context(), "chat 0", got[0][0])
+			if err != nil {
+				t.Error(err)
+			}
+			moved[a] = host
+		})
 	}
-	require.GreaterOrEqual(t, asked.Load(), int32(chats))
+	wg.Wait()
+	for a := range agents {
+		require.Equal(t, moved[0], moved[a])
+	}
+	require.NotEqual(t, got[0][0], moved[0])
+	got[0][0] = moved[0]
 	later := newPlacer(t, url, func(context.Context, string, []procnats.Machine) (string, error) {
 		return "", errors.New("nobody needs a choice")
 	})
 	for c, host := range got[0] {
-		require.True(t, strings.HasPrefix(host, "chosen-by-"), host)
+		require.True(t, strings.HasPrefix(host, "choice-"), host)
 		again, err := later.Place(t.Context(), fmt.Sprintf("chat %d", c))
 		require.NoError(t, err)
 		require.Equal(t, host, again)
@@ -134,34 +147,6 @@ func TestPlaceOfMachineThatHasLeft(t *testing.T) {
 	out, err = chat.Start(t.Context(), procmgr.StartRequest{ID: "one", Command: "echo west", Wait: long})
 	require.NoError(t, err)
 	require.Equal(t, "west\n", out.Text)
-}
-
-// Two agents that move a chat move it once.
-func TestMoveOnce(t *testing.T) {
-	url := newJetStream(t)
-	serveLocal(t, url, "west")
-	first := newPlacer(t, url, func(context.Context, string, []procnats.Machine) (string, error) { return "east", nil })
-	_, err := first.Place(t.Context(), "chat")
-	require.NoError(t, err)
-	got := make([]string, 4)
-	var wg sync.WaitGroup
-	for i := range got {
-		p := newPlacer(t, url, func(context.Context, string, []procnats.Machine) (string, error) {
-			return fmt.Sprintf("west-%d", i), nil
-		})
-		wg.Go(func() {
-			host, err := p.Move(t.Context(), "chat", "east")
-			if err != nil {
-				t.Error(err)
-			}
-			got[i] = host
-		})
-	}
-	wg.Wait()
-	for _, host := range got {
-		require.Equal(t, got[0], host)
-		require.NotEqual(t, "east", host)
-	}
 }
 
 // LeastLoad spreads the chats of a moment, though no machine has told its load
