@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -113,102 +114,68 @@ var (
 // Each of these is refused by the permissions of ../README.md.
 func TestAttacksOnPermissions(t *testing.T) {
 	v := newVictim(t)
-	for _, tt := range []struct{ who, publishes, subscribes string }{
-		{who: "alice", publishes: "toolproc.build." + bobChat + ".list"},
-		{who: "alice", publishes: "toolproc.build." + bobChat + ".start"},
-		{who: "alice", publishes: "toolproc.build." + bobChat + ".cancel"},
-		{who: "alice", publishes: "toolproc.build._host.list"},
-		{who: "alice", publishes: "toolproc.build._host.start"},
-		{who: "alice", publishes: "toolproc.build.*.list"},
-		{who: "alice", publishes: "toolproc.*.*.list"},
-		{who: "alice", publishes: "toolproc.build._host.health.x"},
+	all := []string{"alice", "gpu", "operator", "placer"}
+	for _, tt := range []struct {
+		who                   []string
+		publishes, subscribes []string
+	}{
+		{who: all, publishes: []string{
+			"$JS.API.STREAM.CREATE.x", "$JS.API.STREAM.MSG.DELETE.TOOLPROC_ENDS",
+			"$JS.API.STREAM.DELETE.TOOLPROC_ENDS", "$JS.API.STREAM.PURGE.TOOLPROC_ENDS",
+			"$JS.API.STREAM.DELETE.KV_toolproc_places", "$JS.API.STREAM.PURGE.KV_toolproc_places",
+			"toolproc.ends.build." + aliceChat, "toolproc.ends.build." + bobChat,
+		}},
+		{who: all, subscribes: []string{
+			"_INBOX_bob.>", "_INBOX_build.>", "_INBOX.>", "_R_.>", ">", "*.>", "$JS.>", "$SYS.>",
+			"toolproc.>", "toolproc.*.*.*", "toolproc.build.*.*", "toolproc.build." + aliceChat + ".*", "toolproc.ends.>",
+		}},
+		{who: []string{"alice", "operator", "placer"}, subscribes: []string{"$SRV.>"}},
 
-		{who: "alice", subscribes: "_INBOX_bob.>"},
-		{who: "alice", subscribes: "_INBOX_build.>"},
-		{who: "alice", subscribes: "_INBOX.>"},
-		{who: "alice", subscribes: "_R_.>"},
-		{who: "alice", subscribes: ">"},
-		{who: "alice", subscribes: "*.>"},
-		{who: "alice", subscribes: "toolproc.>"},
-		{who: "alice", subscribes: "toolproc.*.*.*"},
-		{who: "alice", subscribes: "toolproc.build." + aliceChat + ".*"},
-		{who: "alice", subscribes: "toolproc.ends.>"},
-		{who: "alice", subscribes: "$JS.>"},
-		{who: "alice", subscribes: "$SRV.>"},
-		{who: "alice", subscribes: "$SYS.>"},
-
-		{who: "alice", publishes: "toolproc.ends.build." + aliceChat},
-		{who: "alice", publishes: "toolproc.ends.build." + bobChat},
-		{who: "alice", publishes: "toolproc.ends." + aliceChat + "." + bobChat},
-
-		{who: "alice", publishes: "STORE.CONSUMER.CREATE.TOOLPROC_ENDS.alice.toolproc.ends.*." + bobChat},
-		{who: "alice", publishes: "STORE.CONSUMER.CREATE.TOOLPROC_ENDS.alice.toolproc.ends.*.*"},
-		{who: "alice", publishes: "STORE.CONSUMER.CREATE.TOOLPROC_ENDS.alice.>"},
-		{who: "alice", publishes: "STORE.CONSUMER.CREATE.TOOLPROC_ENDS.alice"},
-		{who: "alice", publishes: "STORE.CONSUMER.CREATE.TOOLPROC_ENDS"},
-		{who: "alice", publishes: "STORE.CONSUMER.CREATE.TOOLPROC_ENDS.bob.toolproc.ends.*." + aliceChat},
-		{who: "alice", publishes: "STORE.CONSUMER.DURABLE.CREATE.TOOLPROC_ENDS.alice"},
-		{who: "alice", publishes: "STORE.CONSUMER.MSG.NEXT.TOOLPROC_ENDS.bob"},
-		{who: "alice", publishes: "STORE.CONSUMER.DELETE.TOOLPROC_ENDS.bob"},
-		{who: "alice", publishes: "STORE.CONSUMER.INFO.TOOLPROC_ENDS.bob"},
-		{who: "alice", publishes: "$JS.ACK.TOOLPROC_ENDS.bob.1.1.1.1.0"},
-		{who: "alice", publishes: "STORE.STREAM.DELETE.TOOLPROC_ENDS"},
-		{who: "alice", publishes: "STORE.STREAM.PURGE.TOOLPROC_ENDS"},
-		{who: "alice", publishes: "STORE.STREAM.UPDATE.TOOLPROC_ENDS"},
-		{who: "alice", publishes: "STORE.STREAM.MSG.GET.TOOLPROC_ENDS"},
-		{who: "alice", publishes: "$JS.API.STREAM.DELETE.TOOLPROC_ENDS"},
-		{who: "alice", publishes: "$JS.API.STREAM.PURGE.TOOLPROC_ENDS"},
-		{who: "alice", publishes: "$JS.API.STREAM.MSG.DELETE.TOOLPROC_ENDS"},
-		{who: "alice", publishes: "$JS.API.STREAM.DELETE.KV_toolproc_places"},
-		{who: "alice", publishes: "$JS.API.STREAM.PURGE.KV_toolproc_places"},
-		{who: "alice", publishes: "$JS.API.STREAM.CREATE.x"},
-		{who: "alice", publishes: "$KV.toolproc_places." + bobChat},
-		{who: "alice", publishes: "$KV.toolproc_places." + aliceChat},
-
-		{who: "gpu", subscribes: "toolproc.build.*.*"},
-		{who: "gpu", subscribes: "toolproc.*.*.*"},
-		{who: "gpu", subscribes: "toolproc.>"},
-		{who: "gpu", subscribes: "toolproc.build." + aliceChat + ".start"},
-		{who: "gpu", subscribes: "_INBOX_build.>"},
-		{who: "gpu", subscribes: "_R_.>"},
-		{who: "gpu", subscribes: ">"},
-		{who: "gpu", publishes: "_INBOX_alice.x"},
-		{who: "gpu", publishes: "_R_.x"},
-		{who: "gpu", publishes: "toolproc.build." + bobChat + ".start"},
-		{who: "gpu", publishes: "toolproc.build._host.health"},
-		{who: "gpu", publishes: "toolproc.gpu." + bobChat + ".start"},
-		{who: "gpu", publishes: "toolproc.ends.build." + bobChat},
-		{who: "gpu", publishes: "$JS.API.STREAM.DELETE.TOOLPROC_ENDS"},
-		{who: "gpu", publishes: "$JS.API.STREAM.PURGE.TOOLPROC_ENDS"},
-		{who: "gpu", publishes: "$KV.toolproc_places." + bobChat},
-
-		{who: "operator", publishes: "toolproc.ends.build." + bobChat},
-		{who: "operator", publishes: "$JS.API.STREAM.DELETE.TOOLPROC_ENDS"},
-
-		{who: "placer", publishes: "$JS.API.STREAM.DELETE.KV_toolproc_places"},
-		{who: "placer", publishes: "$JS.API.STREAM.DELETE.TOOLPROC_ENDS"},
-		{who: "placer", publishes: "toolproc.ends.build." + bobChat},
-		{who: "placer", publishes: "toolproc.build." + bobChat + ".start"},
+		{who: []string{"alice"}, publishes: []string{
+			"toolproc.build." + bobChat + ".list", "toolproc.build." + bobChat + ".start", "toolproc.build." + bobChat + ".cancel",
+			"toolproc.build._host.list", "toolproc.build._host.start", "toolproc.build._host.health.x",
+			"toolproc.build.*.list", "toolproc.*.*.list", "toolproc.ends." + aliceChat + "." + bobChat,
+			"$KV.toolproc_places." + bobChat, "$KV.toolproc_places." + aliceChat,
+		}},
+		{who: []string{"alice"}, publishes: []string{
+			"STORE.CONSUMER.CREATE.TOOLPROC_ENDS.alice.toolproc.ends.*." + bobChat,
+			"STORE.CONSUMER.CREATE.TOOLPROC_ENDS.alice.toolproc.ends.*.*", "STORE.CONSUMER.CREATE.TOOLPROC_ENDS.alice.>",
+			"STORE.CONSUMER.CREATE.TOOLPROC_ENDS.alice", "STORE.CONSUMER.CREATE.TOOLPROC_ENDS",
+			"STORE.CONSUMER.CREATE.TOOLPROC_ENDS.bob.toolproc.ends.*." + aliceChat, "STORE.CONSUMER.DURABLE.CREATE.TOOLPROC_ENDS.alice",
+			"STORE.CONSUMER.MSG.NEXT.TOOLPROC_ENDS.bob", "STORE.CONSUMER.DELETE.TOOLPROC_ENDS.bob",
+			"STORE.CONSUMER.INFO.TOOLPROC_ENDS.bob", "$JS.ACK.TOOLPROC_ENDS.bob.1.1.1.1.0",
+			"STORE.STREAM.DELETE.TOOLPROC_ENDS", "STORE.STREAM.PURGE.TOOLPROC_ENDS",
+			"STORE.STREAM.UPDATE.TOOLPROC_ENDS", "STORE.STREAM.MSG.GET.TOOLPROC_ENDS",
+		}},
+		{who: []string{"gpu"}, publishes: []string{
+			"_INBOX_alice.x", "_R_.x", "toolproc.build." + bobChat + ".start", "toolproc.gpu." + bobChat + ".start",
+			"toolproc.build._host.health", "$KV.toolproc_places." + bobChat,
+		}},
+		{who: []string{"placer"}, publishes: []string{"toolproc.build." + bobChat + ".start"}},
 	} {
-		t.Run(tt.who+" "+tt.publishes+tt.subscribes, func(t *testing.T) {
-			attacker := v.connect(t, tt.who)
-			verb, subject := "Subscription", tt.subscribes
-			if tt.publishes != "" {
-				verb, subject = "Publish", tt.publishes
-				for _, data := range [][]byte{nil, list, start} {
-					require.NoError(t, attacker.PublishRequest(subject, attacker.NewInbox(), data))
-				}
-			} else {
-				sees := attacker.sees(t, subject)
-				defer func() { require.Empty(t, sees()) }()
-				// Something that could be seen.
-				_, err := newClient(t, v.connect(t, "bob").Conn, "build").Chat("bob-1").List(t.Context(), procmgr.ListRequest{})
-				require.NoError(t, err)
+		for _, who := range tt.who {
+			for _, subject := range slices.Concat(tt.publishes, tt.subscribes) {
+				t.Run(who+" "+subject, func(t *testing.T) {
+					attacker := v.connect(t, who)
+					verb := "Publish"
+					if len(tt.publishes) > 0 {
+						for _, data := range [][]byte{nil, list, start} {
+							require.NoError(t, attacker.PublishRequest(subject, attacker.NewInbox(), data))
+						}
+					} else {
+						verb = "Subscription"
+						sees := attacker.sees(t, subject)
+						defer func() { require.Empty(t, sees()) }()
+						// Something that could be seen.
+						_, err := newClient(t, v.connect(t, "bob").Conn, "build").Chat("bob-1").List(t.Context(), procmgr.ListRequest{})
+						require.NoError(t, err)
+					}
+					require.NoError(t, attacker.Flush())
+					require.Eventually(t, func() bool { return attacker.wasRefused(verb + ` to "` + subject + `"`) }, long, time.Millisecond)
+					require.Equal(t, v.want, v.state(t))
+				})
 			}
-			require.NoError(t, attacker.Flush())
-			require.Eventually(t, func() bool { return attacker.wasRefused(verb + ` to "` + subject + `"`) }, long, time.Millisecond)
-			require.Equal(t, v.want, v.state(t))
-		})
+		}
 	}
 }
 
