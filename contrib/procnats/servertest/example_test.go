@@ -17,9 +17,11 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
+	"github.com/toolproc/toolproc/procmgr/procroute"
 )
 
-// A machine serves its processes, and an agent runs a command there.
+// A machine serves its processes. An agent runs a command there, and finds its end, also
+// if it was away meanwhile.
 func Example() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -42,7 +44,7 @@ func Example() {
 		log.Print(err)
 		return
 	}
-	service, err := procnats.Serve(ctx, nc, "build", handler, &procnats.Options{Host: local})
+	service, err := procnats.Serve(ctx, nc, "build", handler, &procnats.Options{Host: local, Ends: true})
 	if err != nil {
 		log.Print(err)
 		return
@@ -56,6 +58,16 @@ func Example() {
 		return
 	}
 	defer agent.Close()
+	js, err := jetstream.New(agent)
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	// Once, with the rights of an administrator.
+	if _, err := js.CreateStream(ctx, procnats.EndsConfig()); err != nil {
+		log.Print(err)
+		return
+	}
 	client, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{
 		Transport: procnats.Transport(agent, "build"),
 	})
@@ -63,59 +75,13 @@ func Example() {
 		log.Print(err)
 		return
 	}
-	out, err := client.Chat("alice-1").Start(ctx, procmgr.StartRequest{Command: "echo built", Wait: time.Minute})
+	out, err := client.Chat("alice-1").Start(ctx, procmgr.StartRequest{ID: "make-1", Command: "echo built; exit 3", Wait: time.Minute})
 	if err != nil {
 		log.Print(err)
 		return
 	}
 	fmt.Print(out.Text)
-	// Output: built
-}
 
-// An agent that was away finds the ends of its chat's processes.
-func ExampleParseEnd() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	natsURL, shutdown := exampleServer()
-	defer shutdown()
-	nc, err := nats.Connect(natsURL, nats.MaxReconnects(-1))
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer nc.Close()
-	js, err := jetstream.New(nc)
-	if err != nil {
-		log.Fatal(err)
-	}
-
-	// Once, with the rights of an administrator.
-	if _, err := js.CreateStream(ctx, procnats.EndsConfig()); err != nil {
-		log.Fatal(err)
-	}
-
-	// On the machine.
-	local, err := proclocal.New(nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer local.Close()
-	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{Insecure: true})
-	if err != nil {
-		log.Print(err)
-		return
-	}
-	service, err := procnats.Serve(ctx, nc, "build", handler, &procnats.Options{Host: local, Ends: true})
-	if err != nil {
-		log.Print(err)
-		return
-	}
-	defer service.Close()
-	if _, err := local.Chat("alice-1").Start(ctx, procmgr.StartRequest{ID: "npm-1", Command: "exit 3"}); err != nil {
-		log.Print(err)
-		return
-	}
-
-	// In the agent.
 	consumer, err := js.CreateOrUpdateConsumer(ctx, "TOOLPROC_ENDS", jetstream.ConsumerConfig{
 		Durable:       "alice",
 		FilterSubject: procnats.EndsSubject("alice-1"),
@@ -138,7 +104,45 @@ func ExampleParseEnd() {
 	if err := msg.Ack(); err != nil { // now it does not come again
 		log.Print(err)
 	}
-	// Output: build npm-1 3
+	// Output:
+	// built
+	// build make-1 3
+}
+
+// Two machines are one Host. Each chat is placed once, on the machine that has
+// the fewest processes.
+func ExampleNewRouter() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	natsURL, shutdown := exampleServer()
+	defer shutdown()
+
+	for _, name := range []string{"east", "west"} { // each of them is elsewhere
+		local, _ := proclocal.New(nil)
+		defer local.Close()
+		handler, _ := prochttp.NewHandler(local, &prochttp.HandlerOptions{Insecure: true})
+		nc, _ := nats.Connect(natsURL)
+		defer nc.Close()
+		service, _ := procnats.Serve(ctx, nc, name, handler, &procnats.Options{Host: local})
+		defer service.Close()
+	}
+
+	agent, _ := nats.Connect(natsURL, nats.MaxReconnects(-1), nats.ReconnectBufSize(-1), nats.CustomInboxPrefix("_INBOX_agent"))
+	defer agent.Close()
+	js, _ := jetstream.New(agent)
+	_, _ = js.CreateKeyValue(ctx, procnats.PlacesConfig("toolproc_places")) // once, with the rights of an administrator
+	placer, err := procnats.NewPlacer(js, "toolproc_places", procnats.LeastLoad)
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	host := procroute.New(procnats.NewRouter(agent, placer, nil), nil)
+
+	out, err := host.Chat("one").Start(ctx, procmgr.StartRequest{Command: "echo hello", Wait: 10 * time.Second})
+	fmt.Print(out.Text, err)
+	// Output:
+	// hello
+	// <nil>
 }
 
 // exampleServer runs a NATS server with JetStream.
