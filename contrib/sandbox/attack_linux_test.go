@@ -421,11 +421,17 @@ var attacks = []attack{
 
 	{before, "one whose path is not that of its bind, as of prochttp.ListenUnix", passes, stops, false, connects(func(s *scene) string { return s.renamed })},
 	{before, "one of datagrams, by a pair of sockets", passes, stops, false, func(s *scene) error {
-		pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
-		if err != nil {
-			return err
+		var err error
+		for _, kind := range []int{unix.SOCK_DGRAM, unix.SOCK_RAW} { // the raw one is of datagrams too
+			var pair [2]int
+			if pair, err = unix.Socketpair(unix.AF_UNIX, kind, 0); err == nil {
+				err = unix.Sendto(pair[0], []byte("x"), 0, &unix.SockaddrUnix{Name: s.datagrams})
+			}
+			if err == nil {
+				return nil
+			}
 		}
-		return unix.Sendto(pair[0], []byte("x"), 0, &unix.SockaddrUnix{Name: s.datagrams})
+		return err
 	}},
 
 	{system, "typing into the terminal of a person, by TIOCSTI", stops, stops, true, types},

@@ -69,7 +69,8 @@ func TestHeldBoundaryHost(t *testing.T) {
 	proctest.TestHost(t, func(t *testing.T) procmgr.Host { return newLocal(t, box) })
 }
 
-// Commands write below Write and in the /tmp of the box, and nowhere else.
+// Commands write below Write and in the /tmp of the box, and nowhere else. TestAttacks has
+// the ways to write elsewhere.
 func TestBoundaryWrite(t *testing.T) {
 	for name, base := range map[string]string{"visible": visibleDir(t), "in /tmp": t.TempDir()} {
 		t.Run(name, func(t *testing.T) {
@@ -77,16 +78,12 @@ func TestBoundaryWrite(t *testing.T) {
 			for _, dir := range []string{in, outside} {
 				require.NoError(t, os.Mkdir(dir, 0o755))
 			}
-			file := filepath.Join(outside, "file")
-			require.NoError(t, os.WriteFile(file, []byte("full"), 0o644))
 			l := newBoundary(t, sandbox.Policy{Write: []string{in}})
 			succeeds(t, l, `echo a >'`+in+`/a' && echo b >"$TMPDIR/b" && echo c >/tmp/c && echo d >/dev/null && echo e >/dev/shm/e`)
 			require.Equal(t, "b\nc\ne\n", succeeds(t, l, `cat /tmp/b /tmp/c /dev/shm/e`))
 			require.FileExists(t, filepath.Join(in, "a"))
 			for _, command := range []string{
-				`echo x >'` + outside + `/new'`, `echo x >>'` + file + `'`, `: >'` + file + `'`, `rm -f '` + file + `' && test ! -e '` + file + `' && test -d '` + outside + `'`,
-				`chmod 600 '` + file + `'`, `touch -d 2000-01-01 '` + file + `'`, `mv '` + in + `/a' '` + outside + `'`, `ln '` + file + `' '` + in + `/link'`,
-				`ln -s '` + outside + `' '` + in + `/s' && echo x >'` + in + `/s/new'`, `mkdir '` + outside + `/d'`, `echo x >/etc/toolproc-test`,
+				`echo x >'` + outside + `/new'`, `mv '` + in + `/a' '` + outside + `'`, `echo x >/etc/toolproc-test`,
 				`echo 0 >/proc/self/oom_score_adj`, `echo 500 >/proc/` + strconv.Itoa(os.Getpid()) + `/oom_score_adj`,
 			} {
 				if out := run(t, l, command); name == "visible" {
@@ -95,10 +92,7 @@ func TestBoundaryWrite(t *testing.T) {
 			}
 			entries, err := os.ReadDir(outside)
 			require.NoError(t, err)
-			require.Len(t, entries, 1)
-			text, err := os.ReadFile(file)
-			require.NoError(t, err)
-			require.Equal(t, "full", string(text))
+			require.Empty(t, entries)
 			require.NoFileExists(t, "/tmp/c")
 		})
 	}
@@ -140,34 +134,30 @@ func TestBoundaryProtect(t *testing.T) {
 }
 
 // A directory of Write below one that is hidden is there all the same, and the way to it
-// tells nothing.
+// tells nothing. Below /tmp, the way is made of directories of the box.
 func TestBoundaryHide(t *testing.T) {
-	home := visibleDir(t)
-	work := filepath.Join(home, "a", "work")
-	require.NoError(t, os.MkdirAll(work, 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(home, "key"), []byte("secret"), 0o644))
-	l := newBoundary(t, sandbox.Policy{Write: []string{work}, Hide: []string{home}})
-	succeeds(t, l, `cd '`+work+`' && echo a >a && cat a`)
-	for _, command := range []string{`ls '` + home + `'`, `cat '` + home + `/key'`, `echo x >'` + home + `/a/new'`, `echo x >'` + home + `/new'`, `mv '` + home + `/a' '` + home + `/b'`} {
-		fails(t, l, command)
+	for name, home := range map[string]string{"visible": visibleDir(t), "in /tmp": t.TempDir()} {
+		t.Run(name, func(t *testing.T) {
+			work := filepath.Join(home, "a", "work")
+			require.NoError(t, os.MkdirAll(work, 0o755))
+			require.NoError(t, os.WriteFile(filepath.Join(home, "key"), []byte("secret"), 0o644))
+			l := newBoundary(t, sandbox.Policy{Write: []string{work}, Hide: []string{home}})
+			succeeds(t, l, `cd '`+work+`' && echo a >a && cat a`)
+			fails(t, l, `cat '`+home+`/key'`)
+			if name == "in /tmp" {
+				return
+			}
+			for _, command := range []string{`ls '` + home + `'`, `echo x >'` + home + `/a/new'`, `echo x >'` + home + `/new'`, `mv '` + home + `/a' '` + home + `/b'`} {
+				fails(t, l, command)
+			}
+			_, err := l.Start(t.Context(), procmgr.StartRequest{Command: "pwd", WorkDir: home})
+			require.ErrorIs(t, err, procmgr.ErrInvalid)
+			require.ErrorContains(t, err, "hides")
+			out, err := l.Start(t.Context(), procmgr.StartRequest{Command: "pwd", WorkDir: work, Wait: long})
+			require.NoError(t, err)
+			require.Equal(t, work+"\n", out.Text)
+		})
 	}
-	_, err := l.Start(t.Context(), procmgr.StartRequest{Command: "pwd", WorkDir: home})
-	require.ErrorIs(t, err, procmgr.ErrInvalid)
-	require.ErrorContains(t, err, "hides")
-	out, err := l.Start(t.Context(), procmgr.StartRequest{Command: "pwd", WorkDir: work, Wait: long})
-	require.NoError(t, err)
-	require.Equal(t, work+"\n", out.Text)
-}
-
-// The same below /tmp, where the way is made of directories of the box.
-func TestBoundaryHideBelowTemp(t *testing.T) {
-	home := t.TempDir()
-	work := filepath.Join(home, "work")
-	require.NoError(t, os.Mkdir(work, 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(home, "key"), []byte("secret"), 0o644))
-	l := newBoundary(t, sandbox.Policy{Write: []string{work}, Hide: []string{home}})
-	succeeds(t, l, `cd '`+work+`' && echo a >a && cat a`)
-	fails(t, l, `cat '`+home+`/key'`)
 }
 
 // A command cannot run in a directory of the host that the /tmp of the box covers. It
@@ -239,11 +229,7 @@ func TestBoundaryServer(t *testing.T) {
 	require.Equal(t, 143, *ended.Process.ExitCode)
 	require.Empty(t, ended.Process.Signal)
 	require.Equal(t, procmgr.CauseExit, ended.Process.EndedBy)
-	for _, kind := range []string{"AF_INET, socket.SOCK_DGRAM", "AF_INET, socket.SOCK_STREAM, 262"} { // UDP and MPTCP
-		fails(t, l, `python3 -c 'import socket; s = socket.socket(socket.`+kind+`); s.connect(("192.0.2.1", 9)); s.send(b"x")'`)
-	}
-	fails(t, l, `python3 -c 'import socket; socket.socket(socket.AF_VSOCK)'`) // to the host of a virtual machine
-	succeeds(t, l, `python3 -c 'import socket; socket.socket(socket.AF_INET6); socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0); socket.socketpair()'`)
+	succeeds(t, l, `python3 -c 'import socket; socket.socket(socket.AF_INET6); socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0); socket.socketpair(); socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)'`)
 }
 
 // begin starts a command and waits for a line of it.
@@ -340,25 +326,6 @@ __attribute__((constructor)) static void load(void) {
 	require.NoError(t, err)
 	require.Contains(t, string(text), "inside")
 	require.NotContains(t, string(text), "outside")
-}
-
-// Commands make no Unix sockets except connected pairs, regardless of a socket's path and
-// its creator. Programs that only need pairs work.
-func TestBoundarySockets(t *testing.T) {
-	programs(t, "python3")
-	dir := visibleDir(t)
-	l := newBoundary(t, sandbox.Policy{Write: []string{dir}})
-	server, err := net.Listen("unix", filepath.Join(dir, "s"))
-	require.NoError(t, err)
-	defer server.Close()
-	for _, text := range []string{
-		`socket.socket(socket.AF_UNIX).connect("` + dir + `/s")`, `socket.socket(socket.AF_UNIX).bind("` + dir + `/t")`,
-		`socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)`, `socket.socketpair(socket.AF_UNIX, 3)`,
-	} {
-		require.Contains(t, fails(t, l, `python3 -c 'import socket; `+text+`'`), "Address family not supported")
-	}
-	succeeds(t, l, `python3 -c 'import socket; a, b = socket.socketpair(); a.send(b"x"); assert b.recv(1) == b"x"; socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)'`)
-	succeeds(t, l, `python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); socket.create_connection(s.getsockname())'`)
 }
 
 // With UnixSockets, a box begins with nothing, and commands reach the sockets below Read,
@@ -582,18 +549,10 @@ func TestBoundaryCloseReadOnly(t *testing.T) {
 
 // A descriptor that this program has inherited leads no command out of its box.
 func TestBoundaryInherited(t *testing.T) {
-	dir, outside := visibleDir(t), visibleDir(t)
-	secret := filepath.Join(outside, "hidden")
-	require.NoError(t, os.Mkdir(secret, 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(secret, "key"), []byte("SECRET"), 0o644))
 	inherited, err := unix.Open("/", unix.O_RDONLY|unix.O_DIRECTORY, 0) // and not O_CLOEXEC
 	require.NoError(t, err)
 	defer unix.Close(inherited)
-	l := newBoundary(t, sandbox.Policy{Write: []string{dir}, Hide: []string{secret}})
-	fd := "/proc/self/fd/" + strconv.Itoa(inherited)
-	require.NotContains(t, fails(t, l, `cat `+fd+secret+`/key`), "SECRET")
-	fails(t, l, `echo x >`+fd+outside+`/x`)
-	require.Equal(t, "0\n1\n2\n3\n", succeeds(t, l, `ls /proc/self/fd`)) // 3 is of ls
+	require.Equal(t, "0\n1\n2\n3\n", succeeds(t, newBoundary(t, sandbox.Policy{}), `ls /proc/self/fd`)) // 3 is of ls
 }
 
 // A file system that is mounted while a command runs is not there for it. One of the
