@@ -98,8 +98,14 @@ func TestRefused(t *testing.T) {
 		"empty":          {sandbox.Policy{Write: []string{""}}, procmgr.ErrInvalid, "empty"},
 		"level":          {sandbox.Policy{Level: 7}, procmgr.ErrInvalid, "Level 7"},
 		"network":        {sandbox.Policy{Network: 7}, procmgr.ErrInvalid, "Network 7"},
+		"/proc":          {sandbox.Policy{Write: []string{"/proc/sys"}, Level: sandbox.Boundary}, procmgr.ErrInvalid, "/proc"},
+		"/dev":           {sandbox.Policy{Write: []string{"/dev/shm"}, Level: sandbox.Boundary}, procmgr.ErrInvalid, "/dev"},
+		"all hidden":     {sandbox.Policy{Hide: []string{"/"}, Level: sandbox.Boundary}, procmgr.ErrInvalid, "no command runs"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if test.policy.Level == sandbox.Boundary {
+				programs(t, "bwrap", "nsenter")
+			}
 			_, err := sandbox.New(test.policy)
 			require.ErrorIs(t, err, test.want)
 			require.ErrorContains(t, err, test.names)
