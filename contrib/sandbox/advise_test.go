@@ -11,7 +11,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// A failed command gets the note only if a rule can be the reason.
+// A failed command gets the note only if a rule can be the reason. TestBoundarySocketTools
+// has more that fails for want of a socket.
 func TestAdvise(t *testing.T) {
 	rules := procmgr.SandboxRules{Write: []string{"/work"}, Protect: []string{"/work/.git/hooks"}, Hide: []string{"/root/.ssh", "/work/secret.txt"}, NoNetwork: true, NoUnixSockets: true}
 	for _, test := range []struct {
@@ -47,17 +48,11 @@ func TestAdvise(t *testing.T) {
 		{"socket.gaierror: [Errno -3] Temporary failure in name resolution", "/work", "have no network"},
 		{"curl: (7) Failed to connect to 10.1.2.3 port 80 after 0 ms: Couldn't connect to server", "/work", "have no network"},
 		{"curl: (7) Failed to connect to 127.0.0.1 port 80 after 0 ms: Couldn't connect to server", "/work", ""},
-		{"error connecting to /tmp/tmux-0/default (Address family not supported by protocol)", "/work", "have no Unix sockets"},
-		{"unix_listener: socket: Address family not supported by protocol", "/work", "have no Unix sockets"},
-		{"OSError: [Errno 97] Address family not supported by protocol", "/work", "have no Unix sockets"},
-		{"Error: listen EAFNOSUPPORT: address family not supported /work/s", "/work", "have no Unix sockets"},
 		{"listen unix s: socket: address family not supported by protocol", "/work", "have no Unix sockets"},
-		{"Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?", "/work", "have no Unix sockets"},
 		{"error: gpg failed to sign the data", "/work", "have no Unix sockets"},
 		{"gpg: can't connect to the agent: General error", "/work", "have no Unix sockets"},
 		{`psql: error: connection to server on socket "/var/run/postgresql/.s.PGSQL.5432" failed: could not create socket: Address family not supported by protocol`, "/work", "have no Unix sockets"},
 		{`FATAL:  could not create lock file "/var/run/postgresql/.s.PGSQL.5432.lock": Read-only file system`, "/work", "have no Unix sockets"},
-		{"[1:1:FATAL:process_singleton_posix.cc:297] Check failed: . socket() failed: Address family not supported by protocol (97)", "/work", "have no Unix sockets"},
 		{"--- FAIL: TestX", "/work", ""},
 	} {
 		t.Run(test.text, func(t *testing.T) {
