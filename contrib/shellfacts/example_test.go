@@ -25,21 +25,3 @@ func ExampleParse() {
 	// writes src/log
 	// true
 }
-
-// A policy has to ask if facts are not complete.
-func ExampleParse_unknown() {
-	for _, command := range []string{
-		"$X foo",
-		"sort --compress-program=./x big",
-		"x='a[$(ls)]'; echo $((x))",
-		"git status",
-	} {
-		facts := shellfacts.Parse(command, "bash")
-		fmt.Println(facts.Complete, facts.Why)
-	}
-	// Output:
-	// false [$X is the name of a program]
-	// false [an option of sort, compress-program, runs or writes what is not known]
-	// false [x='a[$(ls)]' sets a variable $((x)) is an expansion that is not read]
-	// true []
-}

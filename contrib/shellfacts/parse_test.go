@@ -210,12 +210,6 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-func BenchmarkParse(b *testing.B) {
-	for b.Loop() {
-		shellfacts.Parse("cd sub && go test ./... 2>&1 | tail -n 20 > out.txt", "bash")
-	}
-}
-
 // A row is a line of a table of commands.
 type row struct{ command, does, ran string }
 
