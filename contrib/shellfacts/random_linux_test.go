@@ -3,6 +3,7 @@ package shellfacts_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -11,107 +12,72 @@ import (
 	"github.com/toolproc/toolproc/contrib/shellfacts"
 )
 
-// A generator writes random scripts of the allowed syntax, and of what is next to it. They
-// end, and write only below their directory. TestRefused and TestHeldHostileTexts have the
-// syntax that is not allowed.
-type generator struct{ *rand.Rand }
-
-func (g *generator) pick(from ...string) string { return from[g.IntN(len(from))] }
-
-func (g *generator) name() string {
-	return g.pick("a", "b", "c", "f", "g", "d/a", "d/b", "./a", "../a", "d", "sub", "sub/dir")
+// grammar has the forms of each part of a random script, of the allowed syntax and of what
+// is next to it: <list> stands for one of the forms of a list. Scripts end, and write only
+// below their directory. TestRefused and TestHeldHostileTexts have the syntax that is not
+// allowed.
+var grammar = map[string][]string{
+	"script":    {"<lines>", "<lines>", "<lines>", "cd sub && <lines>", "cd nothing && <lines>", "cd .. && <lines>"},
+	"lines":     {"<list>", "<list>", "<list>", "<part>", "<list><tail>", "<list><tail>\n<list>"},
+	"tail":      {" # c", " <<'E'\n$(touch P)\nE", " <<\"E\" 2>&1\n`touch P`\nE"},
+	"list":      {"<part>", "<part><separator><part>", "<part><separator><part><separator><part>"},
+	"separator": {"; ", " && ", " || ", " | ", "; ", "\n", " & "},
+	"part":      {"<command>", "<command>", "<command>", "<command><redirect><more>"},
+	"redirect":  {" > <name>", " >> <name>", " 2> <name>", " < f > <name>"},
+	"more":      {"", " 2>&1", " > /dev/null", " >&2", " 1>&2", " 2>>g", " 0< f", " >'a b'"},
+	"command": {
+		"if <list>; then <list>; else <list>; fi", "if <list>\nthen <list>\nelif <list>; then <list>; fi",
+		"for v in <word> <word>; do <list>; done", "while false; do <list>; done < names",
+		"until <ends>; do\n<list>\ndone", "(<list>)", "{ <list>; }", "! <simple>", "(cd <directory> && <list>)",
+		"<simple>", "<simple>", "<simple>", "<simple>", "<simple>", "<simple>", "<simple>",
+	},
+	"ends":      {"true", "test -e .", "! false"},
+	"directory": {"sub", ".", "./sub/dir", "nothing"},
+	"simple": {
+		"<calm>", "<copy> <word> <word>", "<change> <name>", "sed <sed> <name>", "<starter> <plain>", `find sub -maxdepth 0 -exec <plain> \;`,
+		"<shell> -c '<quoted>'", "<program> <word>", "<program> <word>", "<program> <name>", "<program> <name>",
+	},
+	"calm":    {"true", "false", ":", "pwd", "exit", "ls", "wait", "exit 3", "echo <word> <word>"},
+	"copy":    {"cp", "mv", "ln", "ln -s", "cp -r"},
+	"change":  {"rm -rf", "mkdir -p", "rmdir", "uniq f", "echo x | tee -a", "sort -uo <name>"},
+	"sed":     {"-n p", "-i s/x/y/", "'/x/,+1s/y/z/g;p'", "-i '$d'", "--quiet -e p", "'1w b'"},
+	"starter": {"env", "nohup", "nice -n 1", "timeout 5", "time", "echo <name> | xargs -n1"},
+	"plain":   {"touch <name>", "echo <name>", "rm -f <name>", "cat <name>", "mkdir <name>", "cp f <name>"},
+	"shell":   {"sh", "bash", "dash"},
+	"quoted":  {"<list>"}, // without single quotes
+	"program": {
+		"touch", "mkdir -p", "cat", "cp f", "ln -sf f", "rm -rf", "time touch", "timeout 5 touch", "env touch", "nice touch", "echo x | tee",
+		"sort -o", "sort f -o", "test -e", "[ -e f ] && touch", "printf %s", "ls", "find . -maxdepth 1 -name", "wait #", "touch \\\n ", "kill -0 $$", ":", "head -1",
+	},
+	"word": {"<name>", "<name>", "<odd>"},
+	"name": {"a", "b", "c", "f", "g", "d/a", "d/b", "./a", "../a", "d", "sub", "sub/dir"},
+	"odd": {
+		"'<name>'", `"<name>"`, "{a,b}", "a{b,c}", "*", "./*", "sub/*", "~", `a\ b`, "a''b", `"a b"`, "$?", `"x$?"`, `\$v`, "'$v'", `"\$v"`,
+		"$v", `"$v"`, "${v}", "a#b", "[", "{}", "a..b", "é", `"a$"`, "-x", "./-x",
+	},
 }
 
-func (g *generator) word() string {
-	if g.IntN(3) > 0 {
-		return g.name()
-	}
-	return g.pick("'"+g.name()+"'", `"`+g.name()+`"`, "{a,b}", "a{b,c}", "*", "./*", "sub/*", "~", `a\ b`, "a''b", `"a b"`, "$?", `"x$?"`, `\$v`, "'$v'", `"\$v"`, "$v", `"$v"`, "${v}", "a#b", "[", "{}", "a..b", "é", `"a$"`, "-x", "./-x")
-}
+var part = regexp.MustCompile("<[a-z]+>")
 
-// plain returns a command that others can start.
-func (g *generator) plain() string {
-	return g.pick("touch ", "echo ", "rm -f ", "cat ", "mkdir ", "cp f ") + g.name()
-}
-
-func (g *generator) simple(depth int) string {
-	switch g.IntN(8) {
-	case 0:
-		return g.pick("true", "false", ":", "pwd", "exit", "ls", "wait", "exit 3", "echo "+g.word()+" "+g.word())
-	case 1:
-		return g.pick("cp", "mv", "ln", "ln -s", "cp -r") + " " + g.word() + " " + g.word()
-	case 2:
-		return g.pick("rm -rf ", "mkdir -p ", "rmdir ", "uniq f ", "echo x | tee -a ", "sort -uo "+g.name()+" ") + g.name()
-	case 3:
-		return "sed " + g.pick("-n p", "-i s/x/y/", "'/x/,+1s/y/z/g;p'", "-i '$d'", "--quiet -e p", "'1w b'") + " " + g.name()
-	case 4:
-		return g.pick("env ", "nohup ", "nice -n 1 ", "timeout 5 ", "time ", "find sub -maxdepth 0 -exec ", "echo "+g.name()+" | xargs -n1 ") + g.plain() + g.pick("", ` \;`)
-	case 5:
-		if depth > 0 {
-			return g.pick("sh -c ", "bash -c ", "dash -c ") + "'" + strings.ReplaceAll(g.list(depth-1), "'", `"`) + "'"
+// expand replaces the parts of a form. Commands are within each other at most so deep.
+func expand(r *rand.Rand, form string, deep int) string {
+	return part.ReplaceAllStringFunc(form, func(name string) string {
+		name, deep := strings.Trim(name, "<>"), deep
+		if name == "command" {
+			if deep--; deep < 0 {
+				name, deep = "simple", 0
+			}
 		}
-	}
-	return g.pick("touch ", "mkdir -p ", "cat ", "cp f ", "ln -sf f ", "rm -rf ", "time touch ", "timeout 5 touch ", "env touch ", "nice touch ", "echo x | tee ", "sort -o ", "sort f -o", "test -e ", "[ -e f ] && touch ", "printf %s ", "ls ", "find . -maxdepth 1 -name ",
-		"wait # ", "touch \\\n  ", "kill -0 $$ ", ": ", "head -1 ") + g.word()
-}
-
-func (g *generator) redirect() string {
-	if g.IntN(4) > 0 {
-		return ""
-	}
-	return g.pick(" > ", " >> ", " 2> ", " < f > ") + g.name() +
-		g.pick("", " 2>&1", " > /dev/null", " >&2", " 1>&2", " 2>>g", " 0< f", " >'a b'")
-}
-
-func (g *generator) command(depth int) string {
-	if depth <= 0 {
-		return g.simple(depth)
-	}
-	inner := func() string { return g.list(depth - 1) }
-	switch g.IntN(16) {
-	case 0:
-		return "if " + inner() + "; then " + inner() + "; else " + inner() + "; fi"
-	case 1:
-		return "for v in " + g.word() + " " + g.word() + "; do " + inner() + "; done"
-	case 2:
-		return "while false; do " + inner() + "; done < names"
-	case 3:
-		return "(" + inner() + ")"
-	case 4:
-		return "{ " + inner() + "; }"
-	case 5:
-		return "! " + g.simple(depth)
-	case 6:
-		return "if " + inner() + "\nthen " + inner() + "\nelif " + inner() + "; then " + inner() + "; fi"
-	case 7:
-		return "until " + g.pick("true", "test -e .", "! false") + "; do\n" + inner() + "\ndone"
-	case 8:
-		return "(cd " + g.pick("sub", ".", "./sub/dir", "nothing") + " && " + inner() + ")"
-	}
-	return g.simple(depth)
-}
-
-func (g *generator) list(depth int) string {
-	var b strings.Builder
-	separator := ""
-	for range 1 + g.IntN(3) {
-		b.WriteString(separator + g.command(depth) + g.redirect())
-		separator = g.pick("; ", " && ", " || ", " | ", "; ", "\n", " & ")
-		if depth == deepest && g.IntN(4) == 0 {
-			b.WriteString(g.pick(" # c", " <<'E'\n$(touch P)\nE", " <<\"E\" 2>&1\n`touch P`\nE"))
-			separator = "\n" // what ends with its line has none other
+		forms := grammar[name]
+		text := expand(r, forms[r.IntN(len(forms))], deep)
+		if name == "quoted" {
+			text = strings.ReplaceAll(text, "'", `"`)
 		}
-	}
-	return b.String()
+		return text
+	})
 }
 
-// deepest is how many commands are within each other.
-const deepest = 2
-
-func script(seed uint64) string {
-	g := &generator{rand.New(rand.NewPCG(seed, 1))}
-	return g.pick("", "", "", "cd sub && ", "cd nothing && ", "cd .. && ") + g.list(deepest)
-}
+func script(seed uint64) string { return expand(rand.New(rand.NewPCG(seed, 1)), "<script>", 2) }
 
 // traced returns a command that the shell's -x has printed and the facts do not have.
 func traced(facts shellfacts.Facts, trace string) string {
