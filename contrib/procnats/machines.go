@@ -126,33 +126,38 @@ func newCensus(nc *nats.Conn) *census {
 // now returns the machines as they were freshTime ago at most, or staleTime ago
 // while another call asks them. The caller may change the list.
 func (c *census) now(ctx context.Context) ([]Machine, error) {
-	for {
-		list, age := c.last()
-		if age < freshTime {
+	list, age := c.last()
+	switch {
+	case age < freshTime:
+		return list, nil
+	case age < staleTime:
+		select {
+		case c.asking <- struct{}{}:
+		default:
 			return list, nil
 		}
-		if age < staleTime {
-			select {
-			case c.asking <- struct{}{}:
-			default:
-				return list, nil
-			}
-		} else {
-			select {
-			case c.asking <- struct{}{}:
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			}
-		}
-		list, err := c.ask(ctx)
-		<-c.asking
-		if err != nil {
-			return nil, xerrors.Errorf("the machines do not tell of themselves: %w", err)
-		}
-		if list != nil {
-			return list, nil
+	default:
+		select {
+		case c.asking <- struct{}{}:
+		case <-ctx.Done():
+			return nil, ctx.Err()
 		}
 	}
+	defer func() { <-c.asking }()
+	if list, age = c.last(); age < freshTime {
+		return list, nil // another call has just asked
+	}
+	list, err := machines(ctx, c.nc)
+	if err == nil {
+		err = ctx.Err() // or some of them had no time to answer
+	}
+	if err != nil {
+		return nil, xerrors.Errorf("the machines do not tell of themselves: %w", err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.list, c.at = list, time.Now()
+	return slices.Clone(list), nil
 }
 
 // last returns a copy of the list, and how old it is.
@@ -163,25 +168,6 @@ func (c *census) last() ([]Machine, time.Duration) {
 		return nil, staleTime
 	}
 	return slices.Clone(c.list), time.Since(c.at)
-}
-
-// ask asks the machines, unless another call has just done so. Then it returns
-// nil. The caller holds the token.
-func (c *census) ask(ctx context.Context) ([]Machine, error) {
-	if _, age := c.last(); age < freshTime {
-		return nil, nil
-	}
-	list, err := machines(ctx, c.nc)
-	if err != nil {
-		return nil, err
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.list, c.at = list, time.Now()
-	return append([]Machine{}, list...), nil
 }
 
 // placed counts a chat that was placed on a machine.
