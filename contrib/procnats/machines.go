@@ -19,9 +19,7 @@ type Machine struct {
 	Name string
 	// Instance is the ID of its service, another one after each Serve.
 	Instance string
-	// Version is the version of its service.
-	Version string
-	Load    Load // when it told
+	Load     Load // when it told
 	// Placed is how many chats the [Placer] has placed there since the machine
 	// has told its Load. Without it, all chats of a second would go to the one
 	// machine that was the least busy before that.
@@ -89,7 +87,7 @@ func machineOf(data []byte) (Machine, bool) {
 	if err := json.Unmarshal(data, &stats); err != nil {
 		return Machine{}, false
 	}
-	m := Machine{Name: stats.Metadata["host"], Instance: stats.ID, Version: stats.Version}
+	m := Machine{Name: stats.Metadata["host"], Instance: stats.ID}
 	for _, endpoint := range stats.Endpoints {
 		if endpoint.Name == "calls" && json.Unmarshal(endpoint.Data, &m.Load) != nil {
 			return Machine{}, false

@@ -43,9 +43,6 @@ const (
 
 // Options configures [Serve]. The zero value of every field is its default.
 type Options struct {
-	// Version is the version of the machine's program, as semantic versioning
-	// has it: 0.0.0 by default. The micro service tells it.
-	Version string
 	// Host is the Host behind the handler. With it, [Load] has the number of
 	// processes that run, and Ends can be set.
 	Host procmgr.Manager
@@ -136,9 +133,6 @@ func newService(ctx context.Context, nc *nats.Conn, name string, handler http.Ha
 	if opts != nil {
 		s.opts = *opts
 	}
-	if s.opts.Version == "" {
-		s.opts.Version = "0.0.0"
-	}
 	if s.opts.MaxCalls == 0 {
 		s.opts.MaxCalls = defaultMaxCalls
 	}
@@ -176,7 +170,7 @@ func (s *Service) reach(ctx context.Context) error {
 	var err error
 	s.micro, err = micro.AddService(s.nc, micro.Config{
 		Name:         serviceName,
-		Version:      s.opts.Version,
+		Version:      "0.0.0", // one is required
 		Description:  "runs commands on " + s.name,
 		Metadata:     map[string]string{"host": s.name, "instance": s.instance},
 		StatsHandler: func(*micro.Endpoint) any { return s.load() },
