@@ -5,9 +5,11 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -74,9 +76,10 @@ type transport struct {
 	err     error // of the name
 	askTime time.Duration
 
-	mu   sync.Mutex // guards the fields below
-	link string     // the link of the newest answer; "" before the first one
-	ask  *probe     // the newest question whether the machine is there
+	link atomic.Value // a string: the link of the newest answer; nil before the first one
+
+	mu  sync.Mutex // guards the field below
+	ask *probe     // the newest question whether the machine is there
 }
 
 // A probe is one question for all calls that wait.
@@ -91,6 +94,7 @@ var (
 	errNoMachine = xerrors.New("no machine has this name, or it is not connected")
 	errCut       = xerrors.New("the connection to NATS was lost")
 	errSilent    = xerrors.New("the machine does not answer any more")
+	errNotLet    = fmt.Errorf("%w", procmgr.ErrRefused) // of the server, so that the request was not sent
 	errRelinked  = xerrors.New("the machine has lost its connection since, and the request may be lost with it")
 )
 
@@ -112,7 +116,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.heard(res.Header.Get(headerLink))
+	t.link.Store(res.Header.Get(headerLink))
 	return res, nil
 }
 
@@ -154,9 +158,8 @@ func (t *transport) failed(ctx context.Context, to subject, id string, err error
 	case errors.Is(err, nats.ErrReconnectBufExceeded): // it was lost after request has looked
 		return prochttp.Unsent(t.unconnected())
 	}
-	var refused *refusedError
 	switch cause := context.Cause(ctx); {
-	case errors.As(cause, &refused):
+	case errors.Is(cause, errNotLet):
 		return prochttp.Unsent(cause)
 	case cause != nil:
 		err = cause
@@ -167,29 +170,6 @@ func (t *transport) failed(ctx context.Context, to subject, id string, err error
 	}
 	return err
 }
-
-// current returns the link of the newest answer.
-func (t *transport) current() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.link
-}
-
-func (t *transport) heard(link string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.link = link
-}
-
-// A refusedError says that the server has not let this user send a request to a
-// subject.
-type refusedError struct{ subject string }
-
-func (e *refusedError) Error() string {
-	return "the NATS server does not let this user call " + e.subject + ": " + procmgr.ErrRefused.Error()
-}
-
-func (e *refusedError) Unwrap() error { return procmgr.ErrRefused }
 
 // A watch ends a call that gets no answer any more.
 type watch struct {
@@ -202,7 +182,8 @@ type watch struct {
 
 // newWatch returns a watch over a call that is about to be sent.
 func (t *transport) newWatch(to subject, cancel context.CancelCauseFunc) *watch {
-	return &watch{t: t, subject: to.String(), before: t.nc.LastError(), link: t.current(), cancel: cancel}
+	link, _ := t.link.Load().(string)
+	return &watch{t: t, subject: to.String(), before: t.nc.LastError(), link: link, cancel: cancel}
 }
 
 // run looks after the call until ctx ends. RoundTrip does not wait for it.
@@ -238,7 +219,7 @@ func (w *watch) refused() error {
 		!strings.Contains(strings.ToLower(err.Error()), `publish to "`+strings.ToLower(w.subject)+`"`) {
 		return nil
 	}
-	return &refusedError{w.subject}
+	return xerrors.Errorf("the NATS server does not let this user call %s: %w", w.subject, errNotLet)
 }
 
 // lost asks whether the machine is there, and returns an error if the request or
@@ -287,7 +268,7 @@ func (a *probe) run(t *transport) {
 	case a.err != nil:
 		a.err = errSilent
 	default:
-		t.heard(a.link)
+		t.link.Store(a.link)
 	}
 }
 
