@@ -68,9 +68,10 @@ func (a *answer) Write(p []byte) (int, error) {
 	return a.content.Write(p)
 }
 
-// encode writes the answer as the data of a message.
-func (a *answer) encode() []byte {
+// encode writes the answer, which comes by a link, as the data of a message.
+func (a *answer) encode(link string) []byte {
 	a.WriteHeader(http.StatusOK)
+	a.sent.Set(headerLink, link)
 	a.sent.Del("Content-Length")
 	res := http.Response{
 		ProtoMajor: 1, ProtoMinor: 1,
@@ -105,23 +106,23 @@ type failure struct {
 }
 
 // These are the failures of a machine itself.
-func forbidden(detail string) failure {
-	return failure{Message: "the request is not allowed", Detail: detail, Code: "forbidden", status: http.StatusForbidden}
+func forbidden(detail string) *failure {
+	return &failure{Message: "the request is not allowed", Detail: detail, Code: "forbidden", status: http.StatusForbidden}
 }
 
-func invalid(detail string) failure {
-	return failure{Message: procmgr.ErrInvalid.Error(), Detail: detail, Code: "invalid", status: http.StatusBadRequest}
+func invalid(detail string) *failure {
+	return &failure{Message: procmgr.ErrInvalid.Error(), Detail: detail, Code: "invalid", status: http.StatusBadRequest}
 }
 
-func busy() failure {
-	return failure{
+func busy() *failure {
+	return &failure{
 		Message: "too many calls are waiting", Detail: "nothing was started; the machine has too many calls, end some or ask later",
 		Code: "busy", status: http.StatusTooManyRequests,
 	}
 }
 
-func leaving() failure {
-	return failure{
+func leaving() *failure {
+	return &failure{
 		Message: procmgr.ErrClosed.Error(), Detail: "the machine is leaving, nothing was started",
 		Code: "closed", status: http.StatusServiceUnavailable,
 	}
@@ -129,8 +130,8 @@ func leaving() failure {
 
 // tooLong is the failure that stands for an answer that no message can carry. If
 // the answer is about a process, so is the failure: it may have begun.
-func tooLong(content []byte, length, limit int64) failure {
-	f := failure{
+func tooLong(content []byte, length, limit int64) *failure {
+	f := &failure{
 		Message: "the body is too large",
 		Detail: "the answer has " + strconv.FormatInt(length, 10) + " bytes, and the NATS server lets messages have " +
 			strconv.FormatInt(limit, 10) + " (max_payload): ask for less text, or for a part of the list",
@@ -148,7 +149,7 @@ func tooLong(content []byte, length, limit int64) failure {
 }
 
 // answer returns the failure as an answer of the handler's instance.
-func (f failure) answer(instance string) *answer {
+func (f *failure) answer(instance string) *answer {
 	a := newAnswer()
 	a.header.Set("Content-Type", "application/json")
 	a.header.Set(headerInstance, instance)

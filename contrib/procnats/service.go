@@ -326,19 +326,18 @@ func mayAnswer(reply string) bool {
 // refusal returns why a request is not for the chat or the call of its subject,
 // or nil. It sets the header of the chat.
 func (s *Service) refusal(to subject, r *http.Request) *failure {
-	refuse := func(f failure) *failure { return &f }
 	chat, isChat, err := chatOf(to.chat)
 	if err != nil {
-		return refuse(invalid(procmgr.Reason(err)))
+		return invalid(procmgr.Reason(err))
 	}
 	named, isNamed, err := headerChatOf(r.Header)
 	switch {
 	case err != nil:
-		return refuse(invalid(procmgr.Reason(err)))
+		return invalid(procmgr.Reason(err))
 	case isNamed && (!isChat || named != chat):
-		return refuse(forbidden("the header " + headerChat + " names another chat than the subject"))
+		return forbidden("the header " + headerChat + " names another chat than the subject")
 	case callOf(r.URL) != to.call:
-		return refuse(forbidden("the path is of another call than the subject"))
+		return forbidden("the path is of another call than the subject")
 	case isChat:
 		r.Header.Set(headerChat, url.PathEscape(chat))
 	}
@@ -357,13 +356,11 @@ type call struct {
 func (s *Service) enter(key callKey, length int64) (*call, *failure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	full := s.opts.MaxCalls >= 0 && s.count >= s.opts.MaxCalls || s.count > 0 && s.bytes+length > maxBytes
-	if s.leaving || full {
-		f := busy()
-		if s.leaving {
-			f = leaving()
-		}
-		return nil, &f
+	switch {
+	case s.leaving:
+		return nil, leaving()
+	case s.opts.MaxCalls >= 0 && s.count >= s.opts.MaxCalls, s.count > 0 && s.bytes+length > maxBytes:
+		return nil, busy()
 	}
 	s.running.Add(1)
 	s.count++
@@ -408,13 +405,10 @@ func (s *Service) serve(req micro.Request, r *http.Request) {
 
 // respond answers a request. An answer that is too long becomes an error.
 func (s *Service) respond(req micro.Request, a *answer) {
-	a.WriteHeader(http.StatusOK)
-	a.sent.Set(headerLink, s.link())
-	data := a.encode()
+	link := s.link()
+	data := a.encode(link)
 	if limit := s.nc.MaxPayload(); int64(len(data)) > limit {
-		a = tooLong(a.content.Bytes(), int64(len(data)), limit).answer(s.instance)
-		a.sent.Set(headerLink, s.link())
-		data = a.encode()
+		data = tooLong(a.content.Bytes(), int64(len(data)), limit).answer(s.instance).encode(link)
 	}
 	if err := req.Respond(data); err != nil {
 		s.log.LogAttrs(s.ctx, slog.LevelWarn, "no answer", slog.String("subject", req.Subject()), slog.String("error", err.Error()))
