@@ -137,27 +137,30 @@ func TestEndsWait(t *testing.T) {
 	})
 }
 
-// A machine that serves again publishes what it knows again, with the same keys.
+// A machine that serves again, as after a deployment with a keeper, publishes what it knows
+// again, with the same keys, and what has ended meanwhile.
 func TestEndsTwice(t *testing.T) {
 	s, local := newStore(t), newLocal(t)
 	config := procnats.EndsConfig()
 	config.Duplicates = 100 * time.Millisecond // a server that remembers longer drops them itself
 	consumer := s.consumer(t, config)
-	for range 2 {
+	for _, id := range []string{"before", "meanwhile"} {
+		run(t, local.Chat("a"), id, "exit 1")
 		m := serve(t, connect(t, s.url), "build", newHandler(t, local), &procnats.Options{Host: local, Ends: true})
-		run(t, local.Chat("a"), "x", "exit 1")
 		require.NoError(t, m.Close())
 		time.Sleep(2 * config.Duplicates)
 	}
-	var keys []string
-	for range 2 {
+	var ids, keys []string
+	for range 3 {
 		msg, err := consumer.Next(jetstream.FetchMaxWait(long))
 		require.NoError(t, err)
 		e, err := procnats.ParseEnd(msg)
 		require.NoError(t, err)
-		keys = append(keys, e.Key)
+		ids, keys = append(ids, e.Process.ID), append(keys, e.Key)
 	}
-	require.Equal(t, keys[0], keys[1])
+	require.Equal(t, "before", ids[0])
+	require.ElementsMatch(t, []string{"before", "meanwhile"}, ids[1:])
+	require.Contains(t, keys[1:], keys[0])
 }
 
 // The ends of a Host's Close are published, too.

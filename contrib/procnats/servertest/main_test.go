@@ -20,14 +20,12 @@ import (
 	"github.com/toolproc/toolproc/contrib/procnats"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
-	"github.com/toolproc/toolproc/procmgr/prockeep"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // TestMain fails the run if it leaves goroutines, children or descriptors
 // behind.
 func TestMain(m *testing.M) {
-	prockeep.Main()
 	code := m.Run()
 	if left := leftBehind(); code == 0 && left != "" {
 		fmt.Fprintln(os.Stderr, "left behind by the tests:", left)
