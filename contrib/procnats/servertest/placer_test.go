@@ -183,22 +183,6 @@ func TestLeastLoad(t *testing.T) {
 	require.Equal(t, "busy", host, "it has more processors")
 }
 
-// A chat that was forgotten is placed anew, and again once.
-func TestForget(t *testing.T) {
-	url := newJetStream(t)
-	serveLocal(t, url, "east")
-	where := "one"
-	p := newPlacer(t, url, func(context.Context, string, []procnats.Machine) (string, error) { return where, nil })
-	for _, where = range []string{"one", "two"} {
-		host, err := p.Place(t.Context(), "chat")
-		require.NoError(t, err)
-		require.Equal(t, where, host)
-		require.NoError(t, p.Forget(t.Context(), "chat"))
-	}
-	_, err := p.Move(t.Context(), "chat", "two")
-	require.ErrorIs(t, err, procmgr.ErrNotFound)
-}
-
 // What cannot be placed is an error that says why.
 func TestPlaceErrors(t *testing.T) {
 	url := newJetStream(t)
