@@ -359,27 +359,6 @@ func TestForeignConsumers(t *testing.T) {
 	}
 }
 
-// A machine answers a request once.
-func TestSecondAnswer(t *testing.T) {
-	f := newFleet(t)
-	gpu, alice := f.connect(t, "gpu"), f.connect(t, "alice")
-	_, err := gpu.Subscribe("toolproc.gpu.*.*", func(msg *nats.Msg) {
-		_ = msg.Respond([]byte("one"))
-		_ = msg.Respond([]byte("two"))
-	})
-	require.NoError(t, err)
-	require.NoError(t, gpu.Flush())
-	sub, err := alice.SubscribeSync("_INBOX_alice.answers")
-	require.NoError(t, err)
-	require.NoError(t, alice.PublishRequest("toolproc.gpu."+aliceChat+".list", "_INBOX_alice.answers", nil))
-	msg, err := sub.NextMsg(long)
-	require.NoError(t, err)
-	require.Equal(t, "one", string(msg.Data))
-	require.Eventually(t, func() bool { return gpu.wasRefused("Publish to ") }, long, time.Millisecond)
-	_, err = sub.NextMsg(time.Millisecond)
-	require.ErrorIs(t, err, nats.ErrTimeout)
-}
-
 // A caller whose call the server refuses learns that at once, and that nothing
 // has begun.
 func TestRefused(t *testing.T) {
