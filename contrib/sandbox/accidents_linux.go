@@ -44,7 +44,6 @@ func newAccidents(b *Box) (enforcer, error) {
 func (a *accidents) wrap(_ string, argv, environ []string) (wrapped, outer []string, err error) {
 	return argv, environ, nil
 }
-func (a *accidents) wraps() bool { return false }
 
 func (a *accidents) hide(string) ([]string, error) {
 	return nil, &lack{"Hide", "it takes Level Boundary"}

@@ -64,8 +64,6 @@ func newBoundary(b *Box) (enforcer, error) {
 	return e, nil
 }
 
-func (e *boundary) wraps() bool { return true }
-
 // onThread starts on the kept thread alone: on another one, a command could not enter
 // the shared namespaces, nor signal the others.
 func (e *boundary) onThread(start func() error) error {

@@ -34,7 +34,6 @@ type Box struct {
 type enforcer interface {
 	wrap(dir string, argv, environ []string) (wrapped, outer []string, err error) // as Wrap of a proclocal.Sandbox
 	onThread(start func() error) error                                            // as OnThread of a proclocal.Sandbox
-	wraps() bool                                                                  // as Wraps of a proclocal.Sandbox
 	hide(dir string) (hidden []string, err error)                                 // as Hide of a Box; hidden are all directories
 	close() error                                                                 // frees what it has of the system
 }
@@ -71,7 +70,7 @@ func (b *Box) Environ() []string { return []string{"TMPDIR=" + b.tmpdir} }
 
 // Wraps reports whether the first process of a command is a program in front of its
 // shell.
-func (b *Box) Wraps() bool { return b.level.wraps() }
+func (b *Box) Wraps() bool { return b.policy.Level == Boundary }
 
 // Hide hides one more directory, from commands that are started later. A keeper calls it
 // for its own. Accidents hide nothing: then it is [errors.ErrUnsupported].
