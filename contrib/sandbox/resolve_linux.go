@@ -16,11 +16,9 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// The limits of procmgr.SandboxRules.
-const (
-	maxPaths = 64   // of one field
-	maxPath  = 4096 // bytes
-)
+// maxPaths is how many paths a field of procmgr.SandboxRules has at most. Linux opens no path
+// that is longer than one of them may be.
+const maxPaths = 64
 
 // resolve returns a policy with absolute paths without symlinks, except that the last
 // element of a Hide path may be one. Of Write, directories below another one are left out.
@@ -67,9 +65,6 @@ func resolvePath(path string, directory bool) (string, error) {
 	}
 	if abs, err = filepath.EvalSymlinks(abs); err != nil {
 		return "", err
-	}
-	if len(abs) > maxPath {
-		return "", xerrors.Errorf("it has more than %d bytes", maxPath)
 	}
 	fd, _, err := openExactly(abs, directory)
 	if err != nil {
