@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -204,34 +205,43 @@ func TestBoundarySwapped(t *testing.T) {
 	}
 }
 
-// A server of one command answers in the next, can be waited for and ended in others,
-// and its network is cut off from the host's.
-func TestBoundaryServer(t *testing.T) {
-	programs(t, "python3")
-	dir := visibleDir(t)
-	l := newBoundary(t, sandbox.Policy{Write: []string{dir}, Network: sandbox.NoNetwork})
-	outside, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer outside.Close()
-	const get = `python3 -c 'import sys, urllib.request; print(urllib.request.urlopen("http://127.0.0.1:" + sys.argv[1] + "/page").read().decode())' `
-	_, port, err := net.SplitHostPort(outside.Addr().String())
-	require.NoError(t, err)
-	require.Contains(t, fails(t, l, get+port), "Connection refused")
+// get fetches a page from a port of 127.0.0.1.
+const get = `python3 -c 'import sys, urllib.request; print(urllib.request.urlopen("http://127.0.0.1:" + sys.argv[1] + "/page").read().decode())' `
 
-	out, err := l.Start(t.Context(), procmgr.StartRequest{Command: `cd '` + dir + `' && echo hello >page && echo $$ >pid && exec python3 -u -m http.server --bind 127.0.0.1 8123`, Background: true})
-	require.NoError(t, err)
-	out, err = l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Wait: long, UntilListening: 8123})
-	require.NoError(t, err)
-	require.NotEmpty(t, out.Listening, out.Text)
-	require.Contains(t, succeeds(t, l, get+"8123"), "hello")
-	_, err = net.Dial("tcp", "127.0.0.1:8123")
-	require.Error(t, err)
-	succeeds(t, l, `kill "$(cat '`+dir+`/pid')"`)
-	ended := waitForEnd(t, l, out.Process.ID)
-	require.Equal(t, 143, *ended.Process.ExitCode)
-	require.Empty(t, ended.Process.Signal)
-	require.Equal(t, procmgr.CauseExit, ended.Process.EndedBy)
-	succeeds(t, l, `python3 -c 'import socket; socket.socket(socket.AF_INET6); socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0); socket.socketpair(); socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)'`)
+// A server of one command answers in the next, can be waited for and ended in others, and
+// with Boundary it is cut off from the host.
+func TestServer(t *testing.T) {
+	programs(t, "python3")
+	for name, newBoxed := range map[string]func(testing.TB, sandbox.Policy) *proclocal.Local{"Accidents": newAccidents, "Boundary": newBoundary} {
+		t.Run(name, func(t *testing.T) {
+			dir, policy := visibleDir(t), sandbox.Policy{}
+			if name == "Boundary" {
+				policy.Network = sandbox.NoNetwork
+			}
+			policy.Write = []string{dir}
+			l := newBoxed(t, policy)
+			out := begin(t, l, procmgr.StartRequest{Command: `cd '` + dir + `' && echo hello >page && echo $$ >pid && exec python3 -u -m http.server --bind 127.0.0.1 0`, Background: true}, `port \d+`)
+			port := regexp.MustCompile(`port (\d+)`).FindStringSubmatch(out.Text)[1]
+			number, err := strconv.Atoi(port)
+			require.NoError(t, err)
+			out, err = l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Wait: long, UntilListening: number})
+			require.NoError(t, err)
+			require.NotEmpty(t, out.Listening, out.Text)
+			require.Contains(t, succeeds(t, l, get+port), "hello")
+			_, err = net.Dial("tcp", "127.0.0.1:"+port)
+			require.Equal(t, name == "Boundary", err != nil)
+			if name == "Accidents" { // where commands share one domain of Landlock
+				succeeds(t, l, `readlink /proc/"$(cat '`+dir+`/pid')"/exe`)
+			}
+			succeeds(t, l, `kill "$(cat '`+dir+`/pid')"`)
+			ended := waitForEnd(t, l, out.Process.ID)
+			require.Equal(t, 143, *ended.Process.ExitCode)
+			if name == "Boundary" {
+				require.Empty(t, ended.Process.Signal)
+				require.Equal(t, procmgr.CauseExit, ended.Process.EndedBy)
+			}
+		})
+	}
 }
 
 // begin starts a command and waits for a line of it.
@@ -253,8 +263,9 @@ func waitForEnd(t testing.TB, m procmgr.Manager, id string) procmgr.Output {
 	return out
 }
 
-// Each box has a network of its own.
+// Each box has a network of its own, in which it makes the sockets of the usual kinds.
 func TestBoundaryNetworks(t *testing.T) {
+	programs(t, "python3")
 	const of = `readlink /proc/self/ns/net /proc/self/ns/ipc`
 	one, two := newBoundary(t, sandbox.Policy{Network: sandbox.NoNetwork}), newBoundary(t, sandbox.Policy{Network: sandbox.NoNetwork})
 	first := succeeds(t, one, of)
@@ -263,6 +274,13 @@ func TestBoundaryNetworks(t *testing.T) {
 	own, err := os.Readlink("/proc/self/ns/net")
 	require.NoError(t, err)
 	require.Contains(t, succeeds(t, newBoundary(t, sandbox.Policy{}), of), own+"\n")
+	succeeds(t, one, `python3 -c 'import socket; socket.socket(socket.AF_INET6); socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0); socket.socketpair(); socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)'`)
+	outside, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer outside.Close()
+	_, port, err := net.SplitHostPort(outside.Addr().String())
+	require.NoError(t, err)
+	require.Contains(t, fails(t, one, get+port), "Connection refused")
 }
 
 // A signal goes to the shell, and its end is told as if it had exited. The keys of a
