@@ -3,6 +3,7 @@ package shellfacts_test
 import (
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,54 +13,39 @@ import (
 	"github.com/toolproc/toolproc/contrib/shellfacts"
 )
 
-// cores are commands that do, or may do, more than they seem to. @ stands for what an
-// attacker wants to run.
+// cores are commands that do, or may do, more than they seem to, besides the ones of
+// refused.tsv. @ stands for what an attacker wants to run.
 var cores = []string{
-	`echo "${x:-'$(@)'}"`, `echo "${x:-'}" "$(@)" "'}"`, `echo $(( ${x:-'$(@)'} ))`, `echo "${x:-"$(@)"}"`, `echo ${x:-$(@)}`, `echo "$x$(@)"`, "echo \"`@`\"", "echo `@`",
-	`RANDOM='a[$(@)]'`, `SRANDOM='a[$(@)]'`, `SECONDS='a[$(@)]'; echo $SECONDS`, `for RANDOM in 'a[$(@)]'; do :; done`, `for SECONDS in 'a[$(@)]'; do :; done`,
-	`read RANDOM < g`, `printf -v RANDOM 'a[$(@)]'`, `mapfile RANDOM < g`, `declare RANDOM='a[$(@)]'`, `export RANDOM='a[$(@)]'`, `declare PIPESTATUS=$v`, `declare DIRSTACK=$v`,
-	`printf '%n' PATH; ls`, `printf '%5n' PATH; ls`, `printf '%ln' 'a[$(@)]'`, `printf -- '%n' 'a[$(@)]'`, `printf "%n" "a[\$(@)]"`, `printf %n PATH`, `printf '%%%n' PATH; ls`,
-	"echo $(cat <<EOF\n)\n@\nEOF\n)", "cat <(cat <<'EOF'\n)\n@\nEOF\n)", "cat <<'EOF'\nx\nEOF \n@\nEOF", "cat <<'EOF' | cat\nx\nEOF\n@", "cat <<EOF\n$(@)\nEOF", "cat <<\\EOF\n$(@)\nEOF",
-	"cat <<'E'OF\nx\nEOF\n@", "cat <<-'EOF'\n\tx\n\tEOF\n@", "cat <<-'EOF'\n x\n EOF\n@\nEOF", "cat <<'A' <<'B'\nB\nA\n@\nB", "cat <<'EOF' 'a\nEOF\n'\n@\nEOF", "cat <<'EOF' # x\\\n@\nEOF",
-	"cat <<'EOF' \\\n; @\nEOF", "cat <<'EOF'; @\nx\nEOF", "(cat <<'EOF'\n)\nEOF\n@)", "cat <<''\n\n@", "cat << 'EOF'\n'\nEOF\n@ #'", "cat <<\"EOF\"\n\"\nEOF\n@",
-	`echo pwned < f > /dev/stdin`, `sort -o /dev/stdin g < f`, `tee /dev/fd/3 3< f`, `echo x > /proc/self/fd/0 < f`, `sort -o //dev/stdin g < f`, `sort -o /dev/./fd/0 g < f`, `sort -o ../../../../../../../../dev/stdin g < f`,
-	`cd / && sort -o dev/stdin /etc/hosts < f`, `tee /dev/stderr 2< f`, `ls 1<f > /dev/stdout`, `echo pwn 2<f >/dev/stderr`, `echo x | tee /dev/../dev/fd/1 > f`, `cp g /dev/stdin < f`, `uniq g /dev/stdin < f`, `echo x 1<> f`,
-	`for i in 1 2; do echo x > P; c\d sub; done`, `trap 'cd sub' DEBUG; touch P`, `cd nosuch || exit < nofile; touch P`, `chdir sub; touch P`, `"cd" sub; touch P`, `\cd sub; touch P`, `cd sub | cat; touch P`, `cd sub & touch P`,
-	`cd nosuch && true; touch P`, `cd sub && ls; touch P`, `cd sub && ls & touch P`, `cd nosuch || exit 0 | cat; touch P`, `cd nosuch || exit 0 & touch P`, `cd sub || exit 1; touch P`, `! cd sub && ls; touch P`, `(cd sub && touch P); touch P`,
-	`{ cd sub && touch P; }; touch P`, `cd sub && (cd dir && touch P); touch P`, `cd sub > f && touch P`, `cd sub &> P && touch Q`, `cd sub && echo x &> P`, `cd sub && sh -c 'cd dir && touch P'`, `env cd sub; touch P`, `cd sub dir && touch P`,
-	`cd -- sub && touch P`, `cd -P sub && touch P`, `cd . && touch P`, `cd sub || exit 1 && touch P`, `cd nothing || exit 1 && touch P; touch Q`, `cd $v && touch P`, `cd '' && touch P`, `cd sub/../.. && touch up/work/P`, `cd ./sub/ && touch P`, `cd sub && cd dir && touch P`, `cd .. && touch P`, `cd ../work/sub && touch ../P`, `cd ./.. && touch work/P`, `cd sub/.. && touch P`, `cd . && touch P`, `cd sub/dir/.. || exit; touch P`, `cd ../.. && touch up/work/sub/P`, `cd / && touch tmp/nothing-here/P`, `time cd sub && touch P`, `cd sub || exit 1 2; touch P`, `cd nosuch || exit $?; touch P`, `cd sub || exit;; touch P`,
-	`x='b[$(@)]'; exec {a[x]}<f`, `echo $(( '$(@)' ))`, `{a[x]}<f echo`, `echo {fd}>PWNED`, `echo 12>PWNED`, `echo 2>PWNED`, `echo a2>PWNED`, `echo \2>PWNED`, `echo '2'>PWNED`, `echo 2>&PWNED`, `echo >&PWNED`, `echo >&2PWNED`, `echo >& 2`, `echo 2>&1PWNED`, `echo >&1-`, `ls 2>&-`, `echo x <&0 >PWNED`, `echo >|PWNED`, `echo <>PWNED`, `echo &>PWNED`, `echo &>>PWNED`, `echo &> PWNED &`, `echo x&>PWNED&& ls`, `2>PWNED`, `>PWNED`, `< f > PWNED`, `ls > f > PWNED`, `ls >'PWNED'`, `ls >P"W"NED`, `ls >P*`, `ls >{a,b}`, `ls >~`, `ls >$v`, `ls > PWNED > /dev/null`,
-	`touch() { :; }; unset -v touch; unset touch; touch P`, `command_not_found_handle() { @; }; foo`, `time -- @`, `time -p @`, `time @`, `ls | time @`, `ls | time -o PWNED cat f`, `nm --plugin ./x.sh f`, `ls() { @; }; ls`, `function ls { @; }; ls`, `alias ls='@'; ls`, "alias ls='@'\nls",
-	`eval '@'`, `eval "@"`, `builtin eval '@'`, `command @`, `exec @`, `. ./x.sh`, `source x.sh`, `trap '@' EXIT`, `coproc @`, `coproc X { @; }`, `select x in a; do @; done < f`, `[[ -v a[$(@)] ]]`, `[[ 'a[$(@)]' -eq 1 ]]`, `[ 'a[$(@)]' -eq 1 ]`, `[ -v 'a[$(@)]' ]`, `test -v 'a[$(@)]'`, `[ -R 'a[$(@)]' ]`, `[ ! -v 'a[$(@)]' ]`, `[ x -a -v 'a[$(@)]' ]`, `for x in "-v" ; do test $x 'a[$(@)]'; done`, `for x in -v; do [ "$x" 'a[$(@)]' ]; done`, `for x in '-v a[$(>P)] -a a'; do [ $x = a ]; done`, `[ -t 'a[$(@)]' ]`, `[ f -nt 'a[$(@)]' ]`,
-	`(( a[$(@)] ))`, `((1))`, `echo $((a[$(@)]))`, `echo $[a[$(@)]]`, `let 'a[$(@)]'`, `a[$(@)]=1`, `a=([$(@)]=1)`, `case x in x) @;; esac`, `case $(@) in x) ;; esac`, `diff <(@) f`, `ls > >(@)`, `ls |& @`, `ls ;& @`, `wait -p 'a[$(@)]' -n`, `wait -n $!`, `exit 'a[$(@)]'`, `kill 'a[$(@)]'`, `unset 'a[$(@)]'`, `read 'a[$(@)]' < f`, `getopts a 'x[$(@)]'`, `hash -p ./x.sh cat; cat f`, `enable -f ./x.sh x`, `bind -x '"a":@'`, `complete -C '@' x`, `compgen -C '@' x`, `fc -e '@'`, `set -x; PS4='$(@)'; ls`, `bash -x -c 'PS4="$(@)"; ls'`, `shopt -s extglob; ls !(@)`, `ls @(f)`, `ls !(f)`, `help @`,
-	`PATH=.:$PATH; ls`, `PATH=. ls`, `IFS=u; x=touchuPWNED; $x`, `x=@; $x`, `$x`, `"$x"`, `t''ouch PWNED`, `to\uch PWNED`, `$'touch' PWNED`, `$"touch" PWNED`, `{touch,PWNED}`, `tou{ch,} PWNED`, `tou[c]h PWNED`, `~/x.sh`, `./x.sh`, `ls; ./l[s]`, `%1`, `!touch`, `-x`, `''`, `[ touch PWNED`, `touch$IFS''PWNED`, `echo a}; @`, `echo {; @`, `} ; @`, `{ @ }`, `then @`, `do @`, `fi; @`, `in @`, `if @; then :; fi`, `if :; then :; else @; fi`, `if :; then if :; then @; fi; fi`, `until @; do break; done`, `while @; do exit; done`, `for v in a; do @; done`, `for v; do @; done`, `for ((i=0;i<1;i++)); do @; done`, `for v in a
-do @; done`, `for v
-in a; do @; done`, `for v in a; { @; }`, `for v in a b & do @; done`, `for _ in a; do @; done`, `for PATH in .; do ls; done`, `for v in $(@); do :; done`, `for v in a;
+	`printf '%5n' PATH; ls`, `printf '%ln' 'a[$(@)]'`, `printf -- '%n' 'a[$(@)]'`, `printf "%n" "a[\$(@)]"`, `printf %n PATH`, `printf '%%%n' PATH; ls`,
+	"cat <<'EOF'\nx\nEOF \n@\nEOF", "cat <<'EOF' | cat\nx\nEOF\n@", "cat <<\\EOF\n$(@)\nEOF",
+	"cat <<-'EOF'\n\tx\n\tEOF\n@", "cat <<-'EOF'\n x\n EOF\n@\nEOF", "cat <<'A' <<'B'\nB\nA\n@\nB", "cat <<'EOF' 'a\nEOF\n'\n@\nEOF", "cat <<'EOF' # x\\\n@\nEOF",
+	"cat <<'EOF'; @\nx\nEOF", "(cat <<'EOF'\n)\nEOF\n@)", "cat << 'EOF'\n'\nEOF\n@ #'", "cat <<\"EOF\"\n\"\nEOF\n@",
+	`cd / && sort -o dev/stdin /etc/hosts < f`,
+	`cd nosuch && true; touch P`, `cd sub && ls; touch P`, `cd sub && ls & touch P`, `cd sub || exit 1; touch P`, `(cd sub && touch P); touch P`,
+	`cd sub && (cd dir && touch P); touch P`, `cd sub && echo x &> P`, `cd sub && sh -c 'cd dir && touch P'`, `env cd sub; touch P`,
+	`cd . && touch P`, `cd sub || exit 1 && touch P`, `cd nothing || exit 1 && touch P; touch Q`, `cd sub/../.. && touch up/work/P`, `cd ./sub/ && touch P`, `cd .. && touch P`, `cd ../work/sub && touch ../P`, `cd ./.. && touch work/P`, `cd sub/.. && touch P`, `cd . && touch P`, `cd sub/dir/.. || exit; touch P`, `cd ../.. && touch up/work/sub/P`, `cd / && touch tmp/nothing-here/P`, `cd nosuch || exit $?; touch P`, `cd sub || exit;; touch P`,
+	`{a[x]}<f echo`, `echo 2>PWNED`, `echo a2>PWNED`, `echo \2>PWNED`, `echo '2'>PWNED`, `echo 2>&PWNED`, `echo >& 2`, `echo 2>&1PWNED`, `echo >&1-`, `ls 2>&-`, `echo &>PWNED`, `echo &>>PWNED`, `echo &> PWNED &`, `echo x&>PWNED&& ls`, `2>PWNED`, `>PWNED`, `< f > PWNED`, `ls > f > PWNED`, `ls >'PWNED'`, `ls >P"W"NED`, `ls >{a,b}`, `ls >~`, `ls >$v`, `ls > PWNED > /dev/null`,
+	`time @`, `ls | time @`, `nm --plugin ./x.sh f`, `alias ls='@'; ls`,
+	`[ 'a[$(@)]' -eq 1 ]`, `[ -R 'a[$(@)]' ]`, `[ -t 'a[$(@)]' ]`, `[ f -nt 'a[$(@)]' ]`,
+	`((1))`, `ls ;& @`, `wait -p 'a[$(@)]' -n`, `wait -n $!`, `exit 'a[$(@)]'`, `kill 'a[$(@)]'`, `unset 'a[$(@)]'`, `getopts a 'x[$(@)]'`, `enable -f ./x.sh x`, `bind -x '"a":@'`, `complete -C '@' x`, `fc -e '@'`, `shopt -s extglob; ls !(@)`, `ls @(f)`, `ls !(f)`, `help @`,
+	`PATH=. ls`, `IFS=u; x=touchuPWNED; $x`, `x=@; $x`, `$x`, `"$x"`, `tou[c]h PWNED`, `~/x.sh`, `./x.sh`, `%1`, `!touch`, `-x`, `''`, `[ touch PWNED`, `echo a}; @`, `echo {; @`, `} ; @`, `{ @ }`, `then @`, `do @`, `fi; @`, `in @`, `if @; then :; fi`, `if :; then :; else @; fi`, `if :; then if :; then @; fi; fi`, `while @; do exit; done`, `for v in a; do @; done`, `for v; do @; done`, `for v in a
+do @; done`, `for v in a b & do @; done`, `for PATH in .; do ls; done`, `for v in a;
 do
 @
-done`, `( @ )`, `(@)`, `((@))`, `( (@) )`, `{ @; }`, `{@;}`, `{(@)}`, `!{ @; }`, `! { @; }`, `! ! @`, `!(@)`, `! @`, `true && ! @`, `true | ! @`, `ls &&& @`, `ls ||| @`, `ls ;; @`, `ls & & @`, `ls & ; @`, `ls &; @`, `; @`, `& @`, `ls; ; @`, `ls &&
+done`, `( @ )`, `(@)`, `( (@) )`, `{ @; }`, `{@;}`, `!{ @; }`, `! { @; }`, `!(@)`, `! @`, `true && ! @`, `true | ! @`, `ls &&& @`, `ls ||| @`, `ls ;; @`, `ls & & @`, `ls & ; @`, `ls &; @`, `; @`, `& @`, `ls; ; @`, `ls &&
 @`, `ls |
 
 @`, `ls # && x
-@`, `ls #\
 @`, `ls \
-&& @`, `ls \
-# x
-@`, `ls\
- && @`, `l\
-s; @`, `ls &\
-& @`, `ls \
-\
-; @`, `ls '
+&& @`, `ls '
 '; @`, `ls "
-"; @`, "ls \"\\\n\"; @", `ls a#b; @`, `ls $# ; @`, `ls "$#"; @`, `ls ${#x}; @`, `ls ';' @`, `ls \; @`, `ls "\\"; @ #"`, `ls "\"; @ #"`, `ls '\'; @ #'`, `ls "'"; @ #'"`, `ls '"'; @ #"'`, `ls \'; @ #\'`, `ls "$'"; @ #'"`, `ls $'\''; @ #'`, `ls $'a\'b; @ #'`, `ls $"x"; @`, "ls \"`echo \\\"; @ #\"", `ls "$"; @`, `ls $; @`, `ls "a$|b"; @`, `ls "$(echo ")")"; @`, `ls ${x}; @`, `ls ${x; @`, `ls ${}; @`, `ls "${x}"'; @'`, `ls $'; @'`, `ls "$\"; @"`, `ls "$\\"; @`, `ls a"b'c"d'; @'`,
-	`rm -f *`, `sort *`, `sort -- *`, `sort ./*`, `sort [!a]*`, `sort $v`, `sort "$v"`, `sort ""$v`, `sort {-o,PWNED,f}`, `sort f{,} `, `sort -{o,r} f`, `sort ~`, `sort -o{a,b} f`, `tee {a,b} < f`, `tee a{b,c}d < f`, `touch {1..3}`, `touch a{1..3}`, `touch {a`, `touch a}`, `touch {}`, `touch {a}`, `touch {a,b`, `touch {'a,b'}`, `touch {a\,b}`, `touch "{a,b}"`, `touch {a,"b c"}`, `touch {a..b}`, `touch a..b`, `touch a,b`, `touch ~`, `touch a~`, `touch a=~`, `touch a:~`, `touch "~"`, `touch \~`, `touch ~+/P`, `touch ~-/P`, `touch ~root`, `touch -- -x`, `touch \-x`, `touch a\ b`, `touch a\
-b`, `touch \*`, `touch '*'`, `touch [`, `touch [a`, `touch a]`, `touch [a]`, `touch ^a`, `touch !a`, `touch %a`, `touch @a`, `touch a=b`, `touch +a`, `touch é`, "touch \u00e9\u0301", "touch \u3164", `touch $`, `touch a$`, `touch "a$"`, `touch a$ b`, `touch "$ a"`, `touch '$a'`, `touch "\$a"`, `touch "\a"`, `touch "\\a"`, "touch \"\\`a\"", `touch "a\"b"`, `touch ""`, `touch ''a`, `touch a""`, `touch "a"'b'c\d`,
-	`sh -c '@'`, `sh -c "@"`, `bash -c '@'`, `dash -c '@'`, `sh -c 'sh -c "@"'`, `sh -c '$0' ./x.sh`, `sh -c '"$@"' x @`, `sh -c '$1' x ./x.sh`, `sh -c "echo \$(@)"`, `sh -c 'echo "$(@)"'`, `sh -c 'echo $1 > "$1"' x PWNED`, `sh -c 'touch "$1"' x PWNED`, `sh -c 'ls > f' > g`, `sh -c -- '@'`, `sh -ec '@'`, `sh -c '@' &`, `sh -ci '@'`, `sh -s < x.sh`, `sh < x.sh`, `sh x.sh`, `echo '@' | sh`, `echo PWNED | xargs touch`, `echo PWNED | xargs sh -c 'touch "$0"'`, `echo @ | xargs env`, `echo '@' | xargs -I{} sh -c '{}'`, `echo '@' | xargs -I% sh -c %`, `find . -maxdepth 0 -exec sh -c '@' \;`, `find f -exec sh -c 'touch $0.x' {} \;`, `find . -maxdepth 0 -exec sh -c "{}" \;`, `find . -maxdepth 0 -exec @ \;`, `find . -maxdepth 0 -exec @ ';'`, `find . -maxdepth 0 -exec @ +`, `find . -maxdepth 0 -exec @ {} +`, `find . -maxdepth 0 -execdir @ \;`, `find sub -delete`, `find . -maxdepth 0 -fprintf PWNED x`, `find . -maxdepth 0 $v`, `env @`, `env -S '@'`, `env -S'@'`, `env -i @`, `env - @`, `env X=1 @`, `env PATH=. ls`, `env -C sub touch P`, `env -C sub ls > P`, `timeout 5 @`, `timeout 5 sh -c '@'`, `nice @`, `nohup @`, `setsid -w @`, `stdbuf -oL @`, `xargs @ < /dev/null`, `flock f @`, `flock f -c '@'`, `busybox @`, `busybox sh -c '@'`, `rmdir -p sub/dir`, `mkdir -p x/y && rmdir -p x/y`,
-	`awk 'BEGIN{system("@")}'`, `awk 'BEGIN{print 1 > "PWNED"}'`, `awk 'BEGIN{"@"|getline}'`, `awk 'BEGIN{printf "x" > "PWNED"}'`, `awk -f script.awk`, `awk "BEGIN{system(\"@\")}"`, `awk "$x"`, `awk 1 f > PWNED`, `sed -n 'w PWNED' f`, `sed 's/x/@/e' f`, `sed -i s/x/y/ f`, `sed --in-place=.bak s/x/y/ f`, `sed -n '$p' f`, `sed -s -i -e p f g`, `sed "1e @" f`, `sed "$v" f`, `sed -f script.sed f`, `sed -n '/x/w PWNED' f`, `sed 'y/x/w PWNED/' f`, `sed 's|x|w PWNED|w PWNED' f`,
-	`cp f PWNED`, `cp f sub`, `cp f g sub`, `cp -t sub f`, `mv f PWNED`, `ln -s f PWNED`, `ln f PWNED`, `ln -s sub l && touch l/P`, `install f PWNED`, `install -d PWNED`, `tee PWNED < f`, `tee -a f < g`, `sort -o PWNED f`, `sort f -oPWNED`, `sort --outp=PWNED f`, `uniq f PWNED`, `shuf -o PWNED f`, `split f`, `tar cf PWNED f`, `tar czf PWNED f`, `tar xf PWNED`, `gzip f`, `dd if=f of=PWNED`, `truncate -s0 f`, `xxd f PWNED`, `base64 f > PWNED`, `tree -o PWNED`, `tree -R -L 1 -H .`, `ss -D PWNED`, `lsof -DbPWNED`, `file -C -m f`, `rg --pre ./x.sh x`, `rg -z x`, `jq -n 1 > PWNED`, `curl -o PWNED file:///etc/hosts`, `git diff --no-index --output=PWNED /dev/null f`, `make -f /dev/null`, `xargs -a names touch`, `xargs touch < names`, `cat names | xargs rm -f`,
-	"ls\r\n@", "ls\r@", "ls\x00@", "ls\v@", "ls\f@", "ls\u00a0@", "ls\u2028@", "ls\u0085@", "ls \u202e @", "ls \x01 @", "ls \x7f @", "ls\\\r\n@", "\ufeff@", "ls\t@", "ls \t; @", "ls;\t@", "\n\n@", " @", "ls \xff; @",
-	`echo $HOME $IFS $_ $RANDOM $BASH_COMMAND $PS4 $0 $1 $! $$ $- $@ $*`, `echo "$HOME" "$IFS" "$_" $RANDOM "$BASH_COMMAND" "$PS4" "$1" "$!" "$$" $?`, `echo $LINENO$SECONDS`, `touch "$HOME"`, `touch $?`, `touch x$?`, `touch $$`, `cat $_`, `rm -f $_`, `ls "$@"`, `echo $*; @`, `echo ${!v}`, `echo ${v@P}`, `echo ${v@E}`, `echo ${v/$(@)/x}`, `echo ${v:0}`, `echo ${v:a[$(@)]}`, `echo ${v[$(@)]}`, `echo ${v:=$(@)}`, `echo ${PATH:=x}`, `echo $v[$(@)]`, `echo $v[1]`,
+"; @`, `ls a#b; @`, `ls ';' @`, `ls \; @`, `ls "\\"; @ #"`, `ls "\"; @ #"`, `ls '\'; @ #'`, `ls "'"; @ #'"`, `ls '"'; @ #"'`, `ls \'; @ #\'`, "ls \"`echo \\\"; @ #\"", `ls "$"; @`, `ls "a$|b"; @`, `ls ${x}; @`, `ls ${x; @`, `ls ${}; @`, `ls "${x}"'; @'`, `ls $'; @'`, `ls "$\"; @"`, `ls "$\\"; @`, `ls a"b'c"d'; @'`,
+	`rm -f *`, `sort -- *`, `sort ./*`, `sort $v`, `sort "$v"`, `sort ""$v`, `sort {-o,PWNED,f}`, `sort f{,} `, `sort ~`, `sort -o{a,b} f`, `tee {a,b} < f`, `tee a{b,c}d < f`, `touch {1..3}`, `touch a{1..3}`, `touch {a`, `touch a}`, `touch {}`, `touch {a}`, `touch {a,b`, `touch {'a,b'}`, `touch {a\,b}`, `touch "{a,b}"`, `touch {a,"b c"}`, `touch {a..b}`, `touch a..b`, `touch a,b`, `touch ~`, `touch a~`, `touch "~"`, `touch \~`, `touch ~-/P`, `touch ~root`, `touch -- -x`, `touch \-x`, `touch a\ b`, `touch \*`, `touch '*'`, `touch [`, `touch a]`, `touch ^a`, `touch !a`, `touch %a`, `touch @a`, `touch a=b`, `touch +a`, `touch é`, "touch \u00e9\u0301", "touch \u3164", `touch $`, `touch a$`, `touch "a$"`, `touch a$ b`, `touch "$ a"`, `touch '$a'`, `touch "\$a"`, `touch "\a"`, `touch "\\a"`, "touch \"\\`a\"", `touch "a\"b"`, `touch ""`, `touch ''a`, `touch a""`, `touch "a"'b'c\d`,
+	`sh -c '@'`, `sh -c "@"`, `bash -c '@'`, `dash -c '@'`, `sh -c 'sh -c "@"'`, `sh -c '"$@"' x @`, `sh -c 'ls > f' > g`, `sh -ec '@'`, `sh -c '@' &`, `sh x.sh`, `find . -maxdepth 0 -exec sh -c '@' \;`, `find . -maxdepth 0 -exec sh -c "{}" \;`, `find . -maxdepth 0 -exec @ \;`, `find . -maxdepth 0 -exec @ ';'`, `find . -maxdepth 0 -exec @ +`, `find . -maxdepth 0 -fprintf PWNED x`, `find . -maxdepth 0 $v`, `env @`, `env -i @`, `env PATH=. ls`, `env -C sub ls > P`, `timeout 5 @`, `timeout 5 sh -c '@'`, `nice @`, `nohup @`, `setsid -w @`, `stdbuf -oL @`, `flock f @`, `busybox @`, `busybox sh -c '@'`, `rmdir -p sub/dir`,
+	`awk -f script.awk`, `awk "$x"`, `awk 1 f > PWNED`, `sed -i s/x/y/ f`, `sed --in-place=.bak s/x/y/ f`, `sed -n '$p' f`, `sed -s -i -e p f g`, `sed "$v" f`, `sed -f script.sed f`, `sed 'y/x/w PWNED/' f`,
+	`cp f PWNED`, `cp f sub`, `cp f g sub`, `cp -t sub f`, `mv f PWNED`, `ln -s f PWNED`, `ln f PWNED`, `ln -s sub l && touch l/P`, `install f PWNED`, `install -d PWNED`, `tee PWNED < f`, `tee -a f < g`, `sort -o PWNED f`, `sort f -oPWNED`, `sort --outp=PWNED f`, `uniq f PWNED`, `shuf -o PWNED f`, `tar cf PWNED f`, `tar czf PWNED f`, `tar xf PWNED`, `truncate -s0 f`, `xxd f PWNED`, `base64 f > PWNED`, `tree -o PWNED`, `lsof -DbPWNED`, `file -C -m f`, `rg -z x`, `jq -n 1 > PWNED`, `curl -o PWNED file:///etc/hosts`, `git diff --no-index --output=PWNED /dev/null f`, `make -f /dev/null`,
+	"ls\r@", "ls\x00@", "ls\v@", "ls\f@", "ls\u00a0@", "ls\u2028@", "ls\u0085@", "ls \u202e @", "ls \x01 @", "ls \x7f @", "\ufeff@", "ls\t@", "ls \t; @", "ls;\t@", "\n\n@", " @", "ls \xff; @",
+	`echo $HOME $IFS $_ $RANDOM $BASH_COMMAND $PS4 $0 $1 $! $$ $- $@ $*`, `echo "$HOME" "$IFS" "$_" $RANDOM "$BASH_COMMAND" "$PS4" "$1" "$!" "$$" $?`, `echo $LINENO$SECONDS`, `touch "$HOME"`, `cat $_`, `rm -f $_`, `ls "$@"`, `echo ${!v}`, `echo ${v@P}`, `echo ${v@E}`, `echo ${v/$(@)/x}`, `echo ${v:0}`, `echo ${v:a[$(@)]}`, `echo ${PATH:=x}`, `echo $v[1]`,
 }
 
 // around are texts around a core, which stands for #.
@@ -75,7 +61,8 @@ var wants = []string{"touch PWNED", "touch PWNED", ">PWNED", ": > PWNED", "cp f 
 // other.
 var tokens = strings.Split(`touch|touch|touch|echo|cat|ls|true|:|f|g|P|PWNED|sub|a|b|'|'|'|"|"|"|\|\|'a b'|"a"|"$v"|$v|$|$?|${v}|$(|)|(|(|{|}|{ | }|; }|{a,b}|;|;|;|&|&&|;;|<|>|> P|>>|2>|2>&1|>&2|>&|&>|&> P|1|2|#| #|<<'E'|<<'E'|<<-'E'|<<"E"|if|then|; then|else|fi|; fi|for v in|do|; do|done|; done|while|until|!|! |time|in|[|]|[ -e f ]|*|?|~|=|x=|-|-o|--|sh -c|env|timeout 5|find . -maxdepth 0 -exec|\;|{}|+|xargs|cd sub &&|cd sub|exit|printf|%n|/dev/stdin|/dev/null|sort -o|tee|^|@|é|0|3`, "|")
 
-func hostile(seed uint64) string {
+// hostile puts a text of cores, or of tokens, together.
+func hostile(cores []string, seed uint64) string {
 	r := rand.New(rand.NewPCG(seed, 7))
 	pick := func(from []string) string { return from[r.IntN(len(from))] }
 	var text string
@@ -180,8 +167,12 @@ func TestHeldCores(t *testing.T) {
 func TestHeldHostileTexts(t *testing.T) {
 	held(t)
 	t.Parallel()
+	all := slices.Clone(cores)
+	for _, r := range rows(t, "refused.tsv") {
+		all = append(all, strings.ReplaceAll(r.command, "touch PWNED", "@"))
+	}
 	n := rounds(1000, 30_000)
-	complete := attack(t, func(i int) (string, bool) { return hostile(uint64(i)), i < n })
+	complete := attack(t, func(i int) (string, bool) { return hostile(all, uint64(i)), i < n })
 	t.Logf("%d of %d readings are complete", complete, 2*n)
 	require.Greater(t, complete, n/20)
 }
