@@ -17,9 +17,7 @@ import (
 // A Machine is one that [Serve] serves, as it has told of itself.
 type Machine struct {
 	Name string
-	// Instance is the ID of its service, another one after each Serve.
-	Instance string
-	Load     Load // when it told
+	Load Load // when it told
 	// Placed is how many chats the [Placer] has placed there since the machine
 	// has told its Load. Without it, all chats of a second would go to the one
 	// machine that was the least busy before that.
@@ -38,8 +36,8 @@ const (
 )
 
 // machines asks all machines for their statistics, and returns the ones that answered,
-// sorted by name. If two services have the same name, the one with the later ID counts:
-// Serve refuses a second one, so the first has just been left.
+// sorted by name. If two services have the same name, one of them has just been left, as
+// Serve refuses a second one, and either counts.
 func machines(ctx context.Context, nc *nats.Conn) ([]Machine, error) {
 	ctx, cancel := context.WithTimeout(ctx, discoveryTime)
 	defer cancel()
@@ -87,7 +85,7 @@ func machineOf(data []byte) (Machine, bool) {
 	if err := json.Unmarshal(data, &stats); err != nil {
 		return Machine{}, false
 	}
-	m := Machine{Name: stats.Metadata["host"], Instance: stats.ID}
+	m := Machine{Name: stats.Metadata["host"]}
 	for _, endpoint := range stats.Endpoints {
 		if endpoint.Name == "calls" && json.Unmarshal(endpoint.Data, &m.Load) != nil {
 			return Machine{}, false
@@ -98,12 +96,7 @@ func machineOf(data []byte) (Machine, bool) {
 
 // sorted sorts machines by their names, and leaves one of each name.
 func sorted(all []Machine) []Machine {
-	slices.SortFunc(all, func(a, b Machine) int {
-		if c := strings.Compare(a.Name, b.Name); c != 0 {
-			return c
-		}
-		return strings.Compare(b.Instance, a.Instance)
-	})
+	slices.SortFunc(all, func(a, b Machine) int { return strings.Compare(a.Name, b.Name) })
 	return slices.CompactFunc(all, func(a, b Machine) bool { return a.Name == b.Name })
 }
 
