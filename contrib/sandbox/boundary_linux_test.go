@@ -212,7 +212,7 @@ const get = `python3 -c 'import sys, urllib.request; print(urllib.request.urlope
 // with Boundary it is cut off from the host.
 func TestServer(t *testing.T) {
 	programs(t, "python3")
-	for name, newBoxed := range map[string]func(testing.TB, sandbox.Policy) *proclocal.Local{"Accidents": newAccidents, "Boundary": newBoundary} {
+	for name, newBoxed := range levels {
 		t.Run(name, func(t *testing.T) {
 			dir, policy := visibleDir(t), sandbox.Policy{}
 			if name == "Boundary" {

@@ -22,6 +22,9 @@ func newAccidents(t testing.TB, p sandbox.Policy) *proclocal.Local {
 	return newLocal(t, newBox(t, p))
 }
 
+// levels has what makes a Local whose commands are in a box of a level.
+var levels = map[string]func(testing.TB, sandbox.Policy) *proclocal.Local{"Accidents": newAccidents, "Boundary": newBoundary}
+
 // A Local with Accidents is a Host like another one.
 func TestHeldAccidentsHost(t *testing.T) {
 	held(t)
@@ -59,7 +62,7 @@ var tools = []struct {
 
 // The usual tools work below Write, without a network, in each level.
 func TestTools(t *testing.T) {
-	for level, newBoxed := range map[string]func(testing.TB, sandbox.Policy) *proclocal.Local{"Accidents": newAccidents, "Boundary": newBoundary} {
+	for level, newBoxed := range levels {
 		for _, tool := range tools {
 			t.Run(level+"/"+tool.name, func(t *testing.T) {
 				programs(t, tool.needs...)
@@ -135,9 +138,13 @@ func TestBoundarySocketTools(t *testing.T) {
 	}
 }
 
-// What Accidents cost: a command in a box beside a plain one.
-func BenchmarkAccidents(b *testing.B) {
-	boxed := newLocal(b, newBox(b, sandbox.Policy{Write: []string{b.TempDir()}, Network: sandbox.NoNetwork}))
+// What each level costs: a command in a box beside a plain one.
+func BenchmarkLevel(b *testing.B) {
 	plain := newLocal(b, nil)
-	compare(b, func() { run(b, boxed, "true") }, func() { run(b, plain, "true") })
+	for level, newBoxed := range levels {
+		b.Run(level, func(b *testing.B) {
+			boxed := newBoxed(b, sandbox.Policy{Write: []string{visibleDir(b)}, Network: sandbox.NoNetwork})
+			compare(b, func() { succeeds(b, boxed, "true") }, func() { succeeds(b, plain, "true") })
+		})
+	}
 }
