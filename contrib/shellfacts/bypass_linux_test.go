@@ -3,7 +3,6 @@ package shellfacts_test
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -54,22 +53,12 @@ func unsafe(command string) bool {
 func TestHeldBypasses(t *testing.T) {
 	held(t)
 	t.Parallel()
-	all := slices.Concat(rows(t, "shell-bypasses.tsv"), rows(t, "attacks.tsv"))
-	for _, r := range all {
-		facts := shellfacts.Parse(r.command, "bash")
-		require.Equal(t, facts.Complete, len(facts.Why) == 0)
-		if strings.HasPrefix(r.ran, "control") && facts.Complete {
-			require.Empty(t, facts.Writes, r.command)
-			for _, p := range facts.Programs {
-				require.NotEqual(t, "touch", p.Name, r.command)
-			}
-		}
-	}
+	all := append(commands(t, "shell-bypasses.tsv"), commands(t, "attacks.tsv")...)
 	require.NotZero(t, attack(t, func(i int) (string, bool) {
 		if i >= len(all) {
 			return "", false
 		}
-		return all[i].command, true
+		return all[i], true
 	}))
 }
 

@@ -168,8 +168,8 @@ func TestHeldHostileTexts(t *testing.T) {
 	held(t)
 	t.Parallel()
 	all := slices.Clone(cores)
-	for _, r := range rows(t, "refused.tsv") {
-		all = append(all, strings.ReplaceAll(r.command, "touch PWNED", "@"))
+	for _, command := range commands(t, "refused.tsv") {
+		all = append(all, strings.ReplaceAll(command, "touch PWNED", "@"))
 	}
 	n := rounds(1000, 30_000)
 	complete := attack(t, func(i int) (string, bool) { return hostile(all, uint64(i)), i < n })

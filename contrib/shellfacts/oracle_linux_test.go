@@ -190,25 +190,14 @@ func (o *oracle) unknown(facts shellfacts.Facts, deeds []deed) string {
 	if !facts.Complete {
 		return ""
 	}
-	excused := func(d deed) bool {
-		for i, name := range d.chain {
-			if i == 0 { // the shell of the command, which runs a file by itself if that is sourced
-				if slices.ContainsFunc(facts.Programs, func(p shellfacts.Program) bool { return p.Files && (p.Name == "." || p.Name == "source") }) {
-					return true
-				}
-				continue
-			}
-			if slices.ContainsFunc(facts.Programs, func(p shellfacts.Program) bool {
-				return called(p, name) && (p.Files || !p.Known)
-			}) {
-				return true
-			}
-		}
-		return false
+	excused := func(name string) bool {
+		return slices.ContainsFunc(facts.Programs, func(p shellfacts.Program) bool {
+			return called(p, name) && (p.Files || !p.Known)
+		})
 	}
 	for _, d := range deeds {
 		switch {
-		case excused(d), d.wrote == "" && len(d.chain) == 1:
+		case slices.ContainsFunc(d.chain[1:], excused), d.wrote == "" && len(d.chain) == 1: // behind the shell of the command
 		case d.wrote == "":
 			if !slices.ContainsFunc(facts.Programs, func(p shellfacts.Program) bool {
 				return called(p, d.program) && (!p.Literal || slices.Equal(p.Args, d.args))

@@ -13,22 +13,12 @@ import (
 	"github.com/toolproc/toolproc/contrib/shellfacts"
 )
 
-// everyday returns commands as models write them.
-func everyday(t testing.TB) (commands []string) {
-	t.Helper()
-	for _, r := range rows(t, "everyday.tsv") {
-		commands = append(commands, r.command)
-	}
-	require.Greater(t, len(commands), 150)
-	return commands
-}
-
 // A policy that asks about most commands is turned off.
 func TestEverydayCommands(t *testing.T) {
 	t.Parallel()
 	complete := 0
-	commands := everyday(t)
-	for _, command := range commands {
+	all := commands(t, "everyday.tsv") // as models write them
+	for _, command := range all {
 		facts := shellfacts.Parse(command, "bash")
 		if facts.Complete {
 			require.NotEmpty(t, facts.Programs)
@@ -37,19 +27,19 @@ func TestEverydayCommands(t *testing.T) {
 			t.Logf("%s: %q", command, facts.Why)
 		}
 	}
-	t.Logf("%d of %d are complete", complete, len(commands))
+	t.Logf("%d of %d are complete", complete, len(all))
 	require.GreaterOrEqual(t, complete, 196, "of 225")
 }
 
 // None of these may be taken for something that is known.
 func TestRefused(t *testing.T) {
 	t.Parallel()
-	refused := rows(t, "refused.tsv")
+	refused := commands(t, "refused.tsv")
 	require.Greater(t, len(refused), 84)
-	for _, r := range refused {
+	for _, command := range refused {
 		for _, shell := range []string{"bash", "dash", "sh"} {
-			facts := shellfacts.Parse(r.command, shell)
-			require.False(t, facts.Complete, "%s in %s: %+v", r.command, shell, facts)
+			facts := shellfacts.Parse(command, shell)
+			require.False(t, facts.Complete, "%s in %s: %+v", command, shell, facts)
 			require.NotEmpty(t, facts.Why)
 		}
 	}
@@ -184,11 +174,10 @@ func TestBounds(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, command := range everyday(f) {
-		f.Add(command)
-	}
-	for _, r := range append(rows(f, "shell-bypasses.tsv"), rows(f, "refused.tsv")...) {
-		f.Add(r.command)
+	for _, table := range []string{"everyday.tsv", "shell-bypasses.tsv", "refused.tsv"} {
+		for _, command := range commands(f, table) {
+			f.Add(command)
+		}
 	}
 	f.Fuzz(func(t *testing.T, command string) {
 		for _, shell := range []string{"bash", "dash", "sh", ""} {
@@ -210,24 +199,18 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// A row is a line of a table of commands.
-type row struct{ command, does, ran string }
-
-func rows(t testing.TB, name string) []row {
+// commands returns the first column of a table.
+func commands(t testing.TB, name string) (all []string) {
 	t.Helper()
 	file, err := os.Open(filepath.Join("testdata", name))
 	require.NoError(t, err)
 	defer file.Close()
-	var all []row
 	for lines := bufio.NewScanner(file); lines.Scan(); {
 		if line := lines.Text(); line != "" && !strings.HasPrefix(line, "#") {
-			fields := strings.Split(line, "\t")
-			r := row{}
-			require.NoError(t, json.Unmarshal([]byte(fields[0]), &r.command), line)
-			if len(fields) > 2 {
-				r.does, r.ran = fields[1], fields[2]
-			}
-			all = append(all, r)
+			text, _, _ := strings.Cut(line, "\t")
+			var command string
+			require.NoError(t, json.Unmarshal([]byte(text), &command), line)
+			all = append(all, command)
 		}
 	}
 	require.NotEmpty(t, all)
