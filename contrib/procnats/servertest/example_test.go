@@ -2,10 +2,12 @@ package servertest_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -58,6 +60,13 @@ func Example() {
 		return
 	}
 	defer agent.Close()
+	client, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{
+		Transport: procnats.Transport(agent, "build"),
+	})
+	if err != nil {
+		log.Print(err)
+		return
+	}
 	js, err := jetstream.New(agent)
 	if err != nil {
 		log.Print(err)
@@ -65,13 +74,6 @@ func Example() {
 	}
 	// Once, with the rights of an administrator.
 	if _, err := js.CreateStream(ctx, procnats.EndsConfig()); err != nil {
-		log.Print(err)
-		return
-	}
-	client, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{
-		Transport: procnats.Transport(agent, "build"),
-	})
-	if err != nil {
 		log.Print(err)
 		return
 	}
@@ -109,8 +111,11 @@ func Example() {
 	// build make-1 3
 }
 
+// makeMachine stands for your way to ask a scheduler for one more machine.
+func makeMachine(context.Context) (string, error) { return "", errors.New("no machine is left") }
+
 // Two machines are one Host. Each chat is placed once, on the machine that has
-// the fewest processes.
+// the fewest processes, unless all of them are full.
 func ExampleNewRouter() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -131,7 +136,14 @@ func ExampleNewRouter() {
 	defer agent.Close()
 	js, _ := jetstream.New(agent)
 	_, _ = js.CreateKeyValue(ctx, procnats.PlacesConfig("toolproc_places")) // once, with the rights of an administrator
-	placer, err := procnats.NewPlacer(js, "toolproc_places", procnats.LeastLoad)
+	choose := func(ctx context.Context, chat string, machines []procnats.Machine) (string, error) {
+		machines = slices.DeleteFunc(machines, func(m procnats.Machine) bool { return m.Load.Running+m.Placed >= 8 })
+		if len(machines) == 0 {
+			return makeMachine(ctx) // and wait until the scheduler has made it
+		}
+		return procnats.LeastLoad(ctx, chat, machines)
+	}
+	placer, err := procnats.NewPlacer(js, "toolproc_places", choose)
 	if err != nil {
 		log.Print(err)
 		return
