@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"
@@ -98,13 +99,43 @@ func ExampleSet_Inbox() {
 	// a cursor to save: true
 }
 
-// A host that replays calls gives each one an ID of its place in the conversation, with
-// Options.ProcessID: the provider's ID of a call alone will not do, because many count from 0
-// in each answer.
+// A host that replays calls stores each with its place in the conversation and with the
+// time at which the model's answer came. The provider's ID of a call alone will not do:
+// many count from 0 in each answer.
 func ExampleStableID() {
-	id := toolset.StableID("chat-1", "message-3", "call_0")
-	fmt.Println(id, id == toolset.StableID("chat-1", "message-5", "call_0"))
-	// Output: 8ad7ef8ffd44d47744d351c899419cc6 false
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	manager, err := proclocal.New(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer manager.Close() // ends what still runs
+	stored := struct {
+		place    string
+		issuedAt time.Time
+	}{"message-3/call_0", time.Now()}
+
+	set, err := toolset.New(toolset.Static(manager.Chat("chat-1")), &toolset.Options{
+		ProcessID: func(_ context.Context, c toolset.Call) string {
+			return toolset.StableID("chat-1", c.ID)
+		},
+	})
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	printed := make(map[string]bool)
+	for range 2 { // once more, as if the first result had been lost
+		res := set.Call(ctx, toolset.Call{
+			ID:        stored.place,
+			Name:      "execute",
+			Arguments: []byte(`{"command":"echo $$"}`),
+			IssuedAt:  stored.issuedAt,
+		})
+		printed[res.Output.Text] = true
+	}
+	fmt.Println("processes:", len(printed))
+	// Output: processes: 1
 }
 
 // A user interface shows what a command prints while the call waits for it. Then the user
