@@ -136,7 +136,7 @@ var instead = strings.NewReplacer(
 func requireCompiled(t *testing.T, b block, sources map[string]string) {
 	t.Helper()
 	require.NotContains(t, b.text, "/internal/", "%s: readers cannot import it", b)
-	parts := strings.Split(instead.Replace(b.text), "\n// ...\n")
+	parts := regexp.MustCompile(`\n\s*// \.\.\.\n`).Split(instead.Replace(b.text), -1)
 	for _, rest := range sources {
 		found := true
 		for _, part := range parts {
