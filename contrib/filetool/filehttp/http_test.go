@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -68,6 +69,13 @@ func TestFiles(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "one\n2\n\"<&é\n", string(data))
 
+	if runtime.GOOS == "linux" { // where the name of a file may be no UTF-8
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "n\xff"), []byte("there\n"), 0o600))
+		require.NoError(t, os.Symlink("n\xff", filepath.Join(dir, "link")))
+		read, err = client.Read(ctx, procfile.ReadRequest{Path: "link"})
+		require.NoError(t, err)
+		require.Equal(t, "n\ufffd", filepath.Base(read.Path))
+	}
 	for want, do := range map[error]func() error{
 		fs.ErrNotExist:      func() error { _, err := client.Read(ctx, procfile.ReadRequest{Path: "d/b.txt"}); return err },
 		procfile.ErrNotText: func() error { _, err := client.Read(ctx, procfile.ReadRequest{Path: "d"}); return err },
@@ -117,6 +125,9 @@ func TestRefused(t *testing.T) {
 		{name: "two tokens", host: "localhost", header: "Authorization", value: "Bearer secret", status: 401},
 		{name: "a form", host: "localhost", header: "Content-Type", value: "text/plain", status: 400},
 		{name: "a field too many", host: "localhost", body: `{"path":"a.txt","content":"x","root":"/"}`, status: 400},
+		{name: "a field twice", host: "localhost", body: `{"path":"b.txt","path":"a.txt","content":"x"}`, status: 400},
+		{name: "a field in other letters", host: "localhost", body: `{"Path":"a.txt","content":"x"}`, status: 400},
+		{name: "no UTF-8", host: "localhost", body: "{\"path\":\"a.txt\",\"content\":\"\xff\"}", status: 400},
 		{name: "something behind", host: "localhost", body: `{"path":"a.txt","content":"x"}{}`, status: 400},
 		{name: "too long", host: "localhost", body: `{"path":"a.txt","content":"` + strings.Repeat("x", 8<<20) + `"}`, status: 400},
 	} {
