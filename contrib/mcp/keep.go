@@ -21,6 +21,9 @@ const idle = 24 * time.Hour
 // serveKept serves the session over stdio whose commands run in the keeper of a directory,
 // where they outlive it. The next such session has the same chat.
 func serveKept(ctx context.Context, keeper, workDir string, local proclocal.Options, opts toolset.Options, log *slog.Logger) (err error) {
+	if _, err := os.Stat(workDir + "/"); err != nil { // before a keeper is started for nothing
+		return err
+	}
 	k, err := prockeep.Open(ctx, keeper, &prockeep.Options{Local: local, Idle: idle, Logger: log})
 	if err != nil {
 		return err

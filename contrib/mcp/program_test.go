@@ -202,7 +202,7 @@ func TestHTTPSignaled(t *testing.T) {
 
 func TestFlags(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "file")
+	file, keeper := filepath.Join(t.TempDir(), "file"), filepath.Join(t.TempDir(), "keeper")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	for _, test := range []struct {
 		name, want string
@@ -210,6 +210,8 @@ func TestFlags(t *testing.T) {
 	}{
 		{"no such directory", "no such directory: /no/such/directory", []string{"-workdir", "/no/such/directory"}},
 		{"no directory", "not a directory", []string{"-workdir", file}},
+		{"no such directory for a keeper", "no such file", []string{"-keep", keeper, "-workdir", "/no/such/directory"}},
+		{"no directory for a keeper", "not a directory", []string{"-keep", keeper, "-workdir", file}},
 		{"an argument", `unexpected argument "x"`, []string{"x"}},
 		{"no such flag", "flag provided but not defined", []string{"-x"}},
 		{"no such token", "no such file", []string{"-http", "127.0.0.1:0", "-token-file", "/no/such/token"}},
@@ -223,6 +225,7 @@ func TestFlags(t *testing.T) {
 			require.Contains(t, string(out), test.want)
 		})
 	}
+	require.NoDirExists(t, keeper, "no keeper was started")
 	require.NoError(t, program(t, t.TempDir(), "-h").Run())
 }
 
