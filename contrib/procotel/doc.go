@@ -20,8 +20,8 @@
 // [Telemetry.Host] makes a span for each process that a Start begins, by the conventions
 // for clients of command-line programs: its kind is CLIENT, and it is named after the
 // program that runs the command, such as bash, because a model chooses the command. A
-// sampler sees it as "shell": the name is asked for after the start, and never holds it.
-// Its parent is the span in the context of that Start. It begins and ends with the
+// sampler sees it as "shell", because the name is asked for after the start, so as not to
+// delay it. Its parent is the span in the context of that Start. It begins and ends with the
 // process, often long after the call has ended. It has an event "detached" when the
 // command's shell has exited and other processes live on. If the exit code is not 0, it
 // has an error.type, and its status is an error unless the process was ended on request
