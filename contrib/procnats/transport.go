@@ -91,11 +91,11 @@ type probe struct {
 }
 
 var (
-	errNoMachine = xerrors.New("no machine has this name, or it is not connected")
-	errCut       = xerrors.New("the connection to NATS was lost")
-	errSilent    = xerrors.New("the machine does not answer any more")
-	errNotLet    = fmt.Errorf("%w", procmgr.ErrRefused) // of the server, so that the request was not sent
-	errRelinked  = xerrors.New("the machine has lost its connection since, and the request may be lost with it")
+	errNoMachine  = xerrors.New("no machine has this name, or it is not connected")
+	errCut        = xerrors.New("the connection to NATS was lost")
+	errSilent     = xerrors.New("the machine does not answer any more")
+	errNotAllowed = fmt.Errorf("%w", procmgr.ErrRefused) // by the NATS server, so the request was not sent
+	errRelinked   = xerrors.New("the machine has lost its connection since, and the request may be lost with it")
 )
 
 // RoundTrip implements [http.RoundTripper].
@@ -159,7 +159,7 @@ func (t *transport) failed(ctx context.Context, to subject, id string, err error
 		return prochttp.Unsent(t.unconnected())
 	}
 	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, errNotLet):
+	case errors.Is(cause, errNotAllowed):
 		return prochttp.Unsent(cause)
 	case cause != nil:
 		err = cause
@@ -219,7 +219,7 @@ func (w *watch) refused() error {
 		!strings.Contains(strings.ToLower(err.Error()), `publish to "`+strings.ToLower(w.subject)+`"`) {
 		return nil
 	}
-	return xerrors.Errorf("the NATS server does not let this user call %s: %w", w.subject, errNotLet)
+	return xerrors.Errorf("the NATS server does not let this user call %s: %w", w.subject, errNotAllowed)
 }
 
 // lost asks whether the machine is there, and returns an error if the request or
