@@ -14,7 +14,7 @@ import (
 // With -input the model has the fifth tool, with -format text it reads the header and the
 // output, and -max-wait ends a wait but no command.
 func TestInputAndText(t *testing.T) {
-	c := connect(t, &mcp.CommandTransport{Command: program(t, t.TempDir(), "-input", "-format", "text", "-max-wait", "300ms")}, nil)
+	c := connect(t, &mcp.CommandTransport{Command: program(t, t.TempDir(), "-input", "-format", "text", "-max-wait", "1s")}, nil)
 	list, err := c.ListTools(t.Context(), nil)
 	require.NoError(t, err)
 	require.Len(t, list.Tools, 5)
