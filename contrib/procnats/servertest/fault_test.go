@@ -133,6 +133,35 @@ func TestCutInAStart(t *testing.T) {
 	}
 }
 
+// The answer of a machine is lost with its connection, and it is back before its caller
+// asks. The caller learns from the machine's new link that the answer may be lost.
+func TestMachineIsBackAtOnce(t *testing.T) {
+	t.Parallel()
+	s, h := newStage(t), newHeld(t)
+	transport := procnats.Transport(connect(t, s.server.ClientURL()), "build")
+	transport.(interface{ AskAfter(silence time.Duration) }).AskAfter(time.Second)
+	c := newClientOver(t, transport, 0)
+	_, err := c.List(t.Context(), procmgr.ListRequest{}) // its answer has the link
+	require.NoError(t, err)
+	result := starting(t, c, h)
+	h.begun(t)
+	sent := s.nc.Stats().OutMsgs
+	s.machine.set(&s.machine.mute, true)
+	h.let(t)
+	require.Eventually(t, func() bool {
+		left, err := s.nc.Buffered()
+		return err == nil && left == 0 && s.nc.Stats().OutMsgs > sent
+	}, long, time.Millisecond)
+	s.machine.set(&s.machine.mute, false)
+	s.machine.cut()
+	began := time.Now()
+	out, err := (<-result)()
+	require.NoError(t, err)
+	require.Less(t, time.Since(began), long/2)
+	require.Equal(t, 7, *out.Process.ExitCode)
+	require.Equal(t, 1, h.ran(t))
+}
+
 // While there is no connection, nothing is sent, and nothing is kept to be sent
 // later.
 func TestNothingIsSentLater(t *testing.T) {
