@@ -256,6 +256,10 @@ func TestEditFiles(t *testing.T) {
 	_, got = call(t, s, "edit_files", `{"files":[{"path":"f","edits":[{"search":"10\n  eleven\ntwelf","replace":"x"}]}]}`)
 	require.Contains(t, got["error"], "nothing was edited: ")
 	require.Contains(t, got["error"], `line 11 has "eleven" where search has "  eleven" (only tabs and spaces differ); line 12 has "twelve" where search has "twelf"`)
+	// The longest line is there twice, and another one says which is meant.
+	write(t, dir, "g", "if a {\n  return failed(err)\n}\nif b {\n  return failed(err)\n}\n")
+	_, got = call(t, s, "edit_files", `{"files":[{"path":"g","edits":[{"search":"if b {\n  return failed(err)\n]","replace":"x"}]}]}`)
+	require.Contains(t, got["error"], `search is not there; line 6 has "}" where search has "]"`)
 }
 
 func TestApprove(t *testing.T) {

@@ -11,6 +11,8 @@ import (
 const (
 	// mostLike is how many lines are compared with one that is nowhere.
 	mostLike = 200_000
+	// mostTelling is how many lines of a search tell where it was meant.
+	mostTelling = 50
 	// mostQuoted is how much an error quotes of a line, in bytes.
 	mostQuoted = 160
 	// mostShown is how many lines an error quotes.
@@ -79,18 +81,31 @@ func quote(line string) string {
 	return strconv.Quote(line)
 }
 
-// meant returns the line at which a search was most likely meant to be, by the line that is
-// most like its longest one. It may be before the first line.
+// meant returns the line at which a search was most likely meant to be: a line there is like
+// its longest one, and more of its other lines are there than elsewhere. It may be before the
+// first line.
 func (t text) meant(lines []string) (at int, ok bool) {
+	lines = lines[:min(len(lines), mostTelling)]
 	longest, k := "", 0
 	for i, line := range lines {
 		if line = squeezed(line); len(line) > len(longest) {
 			longest, k = line, i
 		}
 	}
-	most := 0.5
+	most := 0.0
 	for i := range min(t.count(), mostLike) {
-		if n := like(longest, squeezed(t.text(i))); n > most {
+		n := like(longest, squeezed(t.text(i)))
+		if n <= 0.5 {
+			continue
+		}
+		n *= float64(len(longest))
+		for j, line := range lines {
+			line = strings.TrimSpace(line)
+			if there := i - k + j; j != k && there >= 0 && there < t.count() && line == strings.TrimSpace(t.text(there)) {
+				n += float64(len(line))
+			}
+		}
+		if n > most {
 			at, most, ok = i-k, n, true
 		}
 	}
