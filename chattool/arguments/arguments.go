@@ -145,7 +145,7 @@ func object(raw json.RawMessage) (members map[string]json.RawMessage, err error)
 
 // invalid returns the error for arguments that are not valid JSON.
 func invalid(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || strings.HasPrefix(err.Error(), "unexpected end of JSON") {
 		return errors.New("the arguments end in the middle: your answer was cut off, most likely at its limit of tokens. Nothing was done; make the call again, and write what is long to a file in parts")
 	}
 	return xerrors.Errorf("the arguments are not valid JSON: %w", err)
