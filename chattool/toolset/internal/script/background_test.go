@@ -59,6 +59,9 @@ var promotions = []promotion{
 	{name: "disown", script: "echo a & disown", bash: true},
 	{name: "process substitution before", script: "A=<(echo install); echo a &", bash: true},
 	{name: "array before", script: "A=(1 2); echo a &", bash: true},
+	{name: "index before", script: "A=${B[C]}; echo a &", bash: true}, // C may be x[$(install)]
+	{name: "slice before", script: "A=${B:C}; echo a &", bash: true},
+	{name: "element before", script: "A[C]=1; echo a &", bash: true},
 	{name: "not valid", script: "echo 'a &"},
 	{name: "nothing in the background", script: "&"},
 }
