@@ -160,7 +160,7 @@ func hasInput(tree *script.Tree) bool {
 var (
 	// editsList matches a git rebase whose list a person should edit, and editsNothing an
 	// option with which the list is as it should be, or there is none.
-	editsList    = regexp.MustCompile(`(?:^|[\s;&|(])git( +-\S+( +[^-\s]\S*)?)* +rebase\b[^|;&\n]* (-[a-zA-Z]*i|--interactive\b)`)
+	editsList    = regexp.MustCompile(`(?:^|[\s;&|(])git( +-\S+( +[^-\s]\S*)?)* +rebase\b[^|;&\n]* (-[a-z]*i|--interactive\b)`)
 	editsNothing = regexp.MustCompile(`\s(-[a-zA-Z]*x|--(autosquash|exec|abort|continue|skip|quit)\b)|EDITOR|VISUAL|editor`)
 )
 

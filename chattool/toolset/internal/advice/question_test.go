@@ -54,15 +54,17 @@ func TestLabelAfterALongRun(t *testing.T) {
 }
 
 const (
-	leftOut = "The output has a question that was left unanswered, which can't be answered because stdin is empty. Use a flag such as -y, or pipe the answer in."
-	secret  = "The command asked for a password, which can't be answered because stdin is empty and there is no terminal. Use a key, a token or a password file instead, or tell the user."
+	leftOut  = "The output has a question that was left unanswered, which can't be answered because stdin is empty. Use a flag such as -y, or pipe the answer in."
+	unedited = "Nobody has edited the list of `git rebase -i`: the editor of commands is `true`, so every commit was picked as it was." +
+		" Set GIT_SEQUENCE_EDITOR to a command that edits the file, such as \"sed -i '2s/^pick/squash/'\", or use git reset --soft, or git commit --fixup and rebase -i --autosquash."
+	secret = "The command asked for a password, which can't be answered because stdin is empty and there is no terminal. Use a key, a token or a password file instead, or tell the user."
 )
 
 // A question that a command only prints is not one that it asks, whatever it does beside
 // printing. The outputs come from real programs.
 func TestQuestions(t *testing.T) {
 	t.Parallel()
-	const overwrite = "Overwrite? [y/N] "
+	const overwrite, rebased = "Overwrite? [y/N] ", "Successfully rebased and updated refs/heads/x.\n"
 	for _, tt := range []struct {
 		command string
 		code    int
@@ -96,6 +98,15 @@ func TestQuestions(t *testing.T) {
 		{"grep -v x log", 0, "rm: remove regular file 'a'? a\n", ""},
 		{"yes | rm -i a; ls", 0, "rm: remove regular file 'a'? b\n", ""},
 		{"rm a", 1, "rm: cannot remove 'a': Is a directory\n", ""},
+
+		{"cd x && git -C y rebase --autostash -i main", 0, rebased, unedited},
+		{"git rebase --interactive main", 0, rebased, unedited},
+		{"git rebase -i main", 0, "error: could not apply 1234567\n", ""},
+		{"git rebase main; grep -i x f", 0, rebased, ""},
+		{"git rebase -Xignore-space-change main", 0, rebased, ""},
+		{"git rebase -i --autosquash main", 0, rebased, ""},
+		{"git rebase -ix make main", 0, rebased, ""},
+		{"GIT_SEQUENCE_EDITOR=true git rebase -i main", 0, rebased, ""},
 	} {
 		require.Equal(t, tt.want, noteOn(tt.command, tt.code, tt.output), tt.command)
 		if strings.HasSuffix(tt.output, "\n") {
