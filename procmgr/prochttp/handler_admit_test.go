@@ -267,6 +267,9 @@ func TestChatOfAnAnswer(t *testing.T) {
 		require.NotContains(t, w.Body.String(), "secret")
 		require.NotContains(t, w.Body.String(), id)
 	}
+	out, err := newClient(t, serve(t, h), nil).Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true"})
+	require.ErrorContains(t, err, "the host answered for another chat")
+	require.Equal(t, "x", out.Process.ID, "it may have begun")
 }
 
 type mixedUp struct{ *proclocal.Local }

@@ -83,6 +83,15 @@ func TestInject(t *testing.T) {
 	require.Equal(t, []string{"one", "two", ""}, slices.Compact(got), "the first call also asks which server it is")
 }
 
+// An error of an input has what was written before it.
+func TestWrittenBeforeAnError(t *testing.T) {
+	c := newClient(t, serve(t, newHandler(t, actor{t: t, out: python(), err: procmgr.ErrNotRunning}, nil)), nil)
+	out, err := c.Chat("a").Input(t.Context(), "repl", procmgr.InputRequest{Data: []byte("print(6*7)\nx")})
+	require.ErrorIs(t, err, procmgr.ErrNotRunning)
+	require.Equal(t, 11, out.Written)
+	require.Equal(t, python().Text, out.Text)
+}
+
 // What some machines have given, and which ones are missing, crosses the wire,
 // also through a chain of servers.
 func TestPartialOverTheWire(t *testing.T) {
