@@ -41,6 +41,7 @@ func TestWrite(t *testing.T) {
 		{name: "invalid bytes", in: "a\xffb\xe2c", rows: []string{"a\ufffdb\ufffdc"}, col: 5},
 		{name: "a rune that a letter cuts off", in: "a\xe2\x82b", rows: []string{"a\ufffd\ufffdb"}, col: 4},
 		{name: "a rune that a sequence cuts off", in: "caf\xe9\x1b[1m ok", rows: []string{"caf\ufffd ok"}, col: 7},
+		{name: "a rune behind an ESC", in: "a\x1b\u20acb\u20ac", rows: []string{"ab\u20ac"}, col: 3},
 		{name: "Latin-1 in columns", in: "caf\xe9 ok\r\ncafe ok\xe9\r\n", rows: []string{"caf\ufffd ok", "cafe ok\ufffd"}, row: 2},
 		{name: "line drawing", in: "\x1b(0qx\x1b(B", rows: []string{"\u2500\u2502"}, col: 2},
 		{name: "where the cursor is", in: "ab\r\n\x1b[6n", rows: []string{"ab"}, row: 1, reply: "\x1b[2;1R"},
