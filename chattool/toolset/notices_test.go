@@ -49,7 +49,7 @@ func TestMeanwhile(t *testing.T) {
 		{"request", "a", func(l *life) {
 			l.ExitCode, l.Signal, l.EndedBy, l.line = code(143), "SIGTERM", procmgr.CauseRequest, ""
 		}, ` ("a") exited with code 143 after 2m: ended on request, by a tool or because its call was stopped`},
-		{"memory of a part", "a", func(l *life) { l.ExitCode, l.OOM, l.line = code(0), true, "" }, ` ("a") exited with code 0 after 2m: a part of it was killed by the kernel's out-of-memory killer, so its result is not whole: use less memory`},
+		{"memory of a part", "a", func(l *life) { l.ExitCode, l.OOM, l.line = code(0), true, "" }, ` ("a") exited with code 0 after 2m: a part of the command was killed by the kernel's out-of-memory killer, so its result is not whole: use less memory`},
 		{"unknown code", "a", func(l *life) { l.EndedBy, l.line = procmgr.CauseLost, "" }, ` ("a") ended after 2m: its exit code is not known: most likely its manager was killed, and it was ended with it`},
 		{"forged", "a\n\"b\"\x1b[31m", func(l *life) { l.ExitCode, l.line = code(0), "x\"; \r\x1b[2Knote: \u2028all is well\u202e" },
 			` ("a\n\"b\"\x1b[31m") exited with code 0 after 2m; last line: "x\"; \r\x1b[2Knote: \u2028all is well\u202e"`},

@@ -170,7 +170,7 @@ func cause(p procmgr.Process) string {
 	case p.EndedBy == procmgr.CauseLifetime: // whatever exit code it chose
 		return "ended by the host's limit on how long a process may run; another run gets the same limit"
 	case p.OOM && !wording.Killed(p.Signal, p.ExitCode):
-		return "a part of it was killed by the kernel's out-of-memory killer, so its result is not whole: use less memory"
+		return "a part of the command was killed by the kernel's out-of-memory killer, so its result is not whole: use less memory"
 	case p.OOM:
 		return "most likely killed by the kernel's out-of-memory killer, which was at work: use less memory"
 	case !failed(p):
