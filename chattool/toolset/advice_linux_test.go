@@ -32,7 +32,7 @@ func TestLocalQuestions(t *testing.T) {
 		{"rm", "rm", "touch f; rm -i f", true, stdin},
 		{"rm in the middle", "rm", "touch f; rm -i f; ls", true, stdin},
 		{"git add", "git", commit + "echo a > f && git add f && git commit -q -m c && echo b > f && git add -p", true, stdin},
-		{"git rebase", "git", commit + "git rebase -i HEAD~1", true, "Nobody has edited the list"},
+		{"git rebase", "git", commit + "git rebase -i HEAD~1", true, "No one has edited the list"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

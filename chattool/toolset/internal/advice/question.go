@@ -173,6 +173,6 @@ func unedited(r Result) string {
 		!editsList.MatchString(text) || editsNothing.MatchString(text) {
 		return ""
 	}
-	return "Nobody has edited the list of `git rebase -i`: the editor of commands is `true`, so every commit was picked as it was." +
+	return "No one has edited the list of `git rebase -i`: the editor of commands is `true`, so every commit was picked as it was." +
 		" Set GIT_SEQUENCE_EDITOR to a command that edits the file, such as \"sed -i '2s/^pick/squash/'\", or use git reset --soft, or git commit --fixup and rebase -i --autosquash."
 }

@@ -55,7 +55,7 @@ func TestLabelAfterALongRun(t *testing.T) {
 
 const (
 	leftOut  = "The output has a question that was left unanswered, which can't be answered because stdin is empty. Use a flag such as -y, or pipe the answer in."
-	unedited = "Nobody has edited the list of `git rebase -i`: the editor of commands is `true`, so every commit was picked as it was." +
+	unedited = "No one has edited the list of `git rebase -i`: the editor of commands is `true`, so every commit was picked as it was." +
 		" Set GIT_SEQUENCE_EDITOR to a command that edits the file, such as \"sed -i '2s/^pick/squash/'\", or use git reset --soft, or git commit --fixup and rebase -i --autosquash."
 	secret = "The command asked for a password, which can't be answered because stdin is empty and there is no terminal. Use a key, a token or a password file instead, or tell the user."
 )
