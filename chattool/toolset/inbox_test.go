@@ -2,7 +2,6 @@ package toolset_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"testing"
 	"time"
@@ -36,37 +35,6 @@ func TestInboxGarbledCursor(t *testing.T) {
 		require.Len(t, n.Processes, 1)
 		require.Equal(t, chat.ID, n.Processes[0].ID)
 	}
-}
-
-// Ack takes out what its Notices told, and nothing that has become of the process since.
-func TestInboxTellsEachThingOnce(t *testing.T) {
-	t.Parallel()
-	w := newWorld()
-	set := newSet(toolset.Static(&view{w, "chat"}), inboxOptions())
-	inbox := set.Inbox(t.Context(), "")
-	say(t, set, "execute", arguments(t, "command", "x", "run_in_background", true, "notify_on", "match"))
-	pending := func() toolset.Notices {
-		n, err := inbox.Pending(t.Context())
-		require.NoError(t, err)
-		return n
-	}
-	l := w.all[0]
-	w.match(l)
-	matched := pending()
-	require.Contains(t, matched.Text, "matches notify_on")
-	require.NotContains(t, matched.Text, "exited")
-
-	w.exit(l, 1)
-	require.Regexp(t, "matches notify_on.*exited with code 1", pending().Text, "as it is now")
-	inbox.Ack(matched)
-	require.NoError(t, inbox.Wait(t.Context()))
-	ended := pending()
-	require.Contains(t, ended.Text, "exited with code 1")
-	require.NotContains(t, ended.Text, "matches notify_on")
-	inbox.Ack(matched) // a host that is not sure
-	require.Equal(t, ended, pending())
-	inbox.Ack(ended)
-	require.Empty(t, pending())
 }
 
 // An error of the resolver or of the manager loses nothing, and neither does a cursor
@@ -109,27 +77,4 @@ func TestInboxWaitPauses(t *testing.T) {
 	defer cancel()
 	require.ErrorIs(t, inbox.Wait(ctx), context.DeadlineExceeded)
 	require.Less(t, w.asked["events"], 20)
-}
-
-// The Inbox has the values of the context that it was made with.
-func TestInboxContext(t *testing.T) {
-	t.Parallel()
-	worlds := map[string]*world{"a": newWorld(), "b": newWorld()}
-	set := newSet(func(ctx context.Context) (procmgr.Manager, error) {
-		chat, _ := ctx.Value(chatKey{}).(string)
-		return &view{worlds[chat], chat}, nil
-	}, inboxOptions())
-	in := func(chat string) context.Context { return context.WithValue(t.Context(), chatKey{}, chat) }
-	a, b := set.Inbox(in("a"), ""), set.Inbox(in("b"), "")
-	for _, chat := range []string{"a", "b"} {
-		set.Call(in(chat), toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"command":"in ` + chat + `","run_in_background":true}`)})
-	}
-	w := worlds["b"]
-	w.exit(w.all[0], 0)
-	n, err := a.Pending(t.Context())
-	require.NoError(t, err)
-	require.Empty(t, n)
-	n, err = b.Pending(t.Context())
-	require.NoError(t, err)
-	require.Contains(t, n.Text, `("in b") exited`)
 }

@@ -42,6 +42,7 @@ type host struct {
 	cursor  string
 	took    bool            // it goes on with the cursor of a Set that has crashed
 	pending toolset.Notices // sent, and not acknowledged
+	acked   toolset.Notices // the last that were acknowledged
 }
 
 // A destiny is what the oracle knows about a process.
@@ -137,7 +138,7 @@ func (s *simulation) call(h *host, tool, arguments string) toolset.Report {
 }
 
 func (s *simulation) start(h *host) {
-	background, ends, notify := s.IntN(2) == 0, s.IntN(3) == 0, !s.gaps && s.IntN(4) == 0
+	background, ends, notify := s.IntN(2) == 0, s.IntN(3) == 0, !s.gaps && s.IntN(4) > 0
 	s.world.ends = ends
 	before := len(s.world.all)
 	arguments := `{"command":"job"}`
@@ -171,7 +172,7 @@ func (s *simulation) read(h *host) {
 }
 
 func (s *simulation) pend(h *host) {
-	n, err := h.box.Pending(s.context())
+	n, err := h.box.Pending(context.Background()) // the Inbox has the values of its own
 	if err != nil {
 		s.fail("pending: %v", err)
 	}
@@ -196,8 +197,9 @@ func (s *simulation) ack(h *host) {
 		s.tell(h, p.ID, p.State == procmgr.Exited, strings.Contains(line, "match of"))
 		d.shown = shown
 	}
+	h.box.Ack(h.acked) // once more, by a host that is not sure
 	h.cursor = h.box.Ack(h.pending)
-	h.pending = toolset.Notices{}
+	h.acked, h.pending = h.pending, toolset.Notices{}
 	for _, d := range s.fates {
 		if d.owner == h {
 			d.known, d.acked, d.matchAcked, d.shownBefore = true, d.told > 0, d.matchesTold > 0, d.shown
