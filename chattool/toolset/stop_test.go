@@ -25,9 +25,15 @@ func stubborn(c *proctest.Command) int {
 	return 0
 }
 
-// A chat of several processes is stopped, and nothing else.
+// A chat of several processes is stopped, and nothing else. If the host chooses IDs, two
+// chats may use the same one.
 func TestStopEndsTheForeground(t *testing.T) {
 	t.Parallel()
+	anew := func(s *proctest.Script) toolset.Resolver {
+		return func(ctx context.Context) (procmgr.Manager, error) {
+			return &guarded{s.Chat(ctx.Value(chatKey{}).(string))}, nil
+		}
+	}
 	for _, tt := range []struct {
 		name     string
 		resolver func(*proctest.Script) toolset.Resolver
@@ -37,11 +43,8 @@ func TestStopEndsTheForeground(t *testing.T) {
 		{"a chat of the context", func(s *proctest.Script) toolset.Resolver {
 			return func(ctx context.Context) (procmgr.Manager, error) { return s.Chat(ctx.Value(chatKey{}).(string)), nil }
 		}, "a", "b"},
-		{"a Manager anew at each call", func(s *proctest.Script) toolset.Resolver {
-			return func(ctx context.Context) (procmgr.Manager, error) {
-				return &guarded{s.Chat(ctx.Value(chatKey{}).(string))}, nil
-			}
-		}, "a", "b"},
+		{"a Manager anew at each call", anew, "a", "b"},
+		{"the same ID in each chat of the context", anew, "a", "b"},
 		{"a host", func(s *proctest.Script) toolset.Resolver { return toolset.Static(s) }, "", "a"},
 		{"a host of the context", func(s *proctest.Script) toolset.Resolver {
 			return func(ctx context.Context) (procmgr.Manager, error) {
@@ -59,7 +62,11 @@ func TestStopEndsTheForeground(t *testing.T) {
 				host := proctest.NewScript()
 				defer func() { require.NoError(t, host.Close()) }()
 				host.On("sleep", stubborn)
-				set := newSet(tt.resolver(host), nil)
+				opts := &toolset.Options{}
+				if strings.HasPrefix(tt.name, "the same ID") {
+					opts = fixed()
+				}
+				set := newSet(tt.resolver(host), opts)
 				ctx := context.WithValue(t.Context(), chatKey{}, tt.own)
 				call := func(ctx context.Context, tool, arguments string) toolset.Result {
 					return set.Call(ctx, toolset.Call{Name: tool, Arguments: []byte(arguments)})
@@ -91,6 +98,7 @@ func TestStopEndsTheForeground(t *testing.T) {
 				require.Len(t, ended, 2)
 				for _, p := range ended {
 					require.Contains(t, []string{other, run.Output.Process.ID}, p.ID)
+					require.Equal(t, tt.own, p.ChatID)
 					require.Equal(t, procmgr.Exited, p.State)
 				}
 				require.Equal(t, "stopped by the user; the command was stopped", run.Report.Error)
@@ -108,33 +116,6 @@ func TestStopEndsTheForeground(t *testing.T) {
 			})
 		})
 	}
-}
-
-// Two chats may use the same ID if the host chooses IDs. A stop of one spares the other.
-func TestStopWithTheSameIDs(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		host := proctest.NewScript()
-		defer func() { require.NoError(t, host.Close()) }()
-		host.On("sleep", stubborn)
-		set := newSet(func(ctx context.Context) (procmgr.Manager, error) {
-			return &guarded{host.Chat(ctx.Value(chatKey{}).(string))}, nil
-		}, &toolset.Options{ProcessID: func(context.Context, toolset.Call) string { return "first" }})
-		var calls sync.WaitGroup
-		var a, b toolset.Result
-		in := func(chat string) context.Context { return context.WithValue(t.Context(), chatKey{}, chat) }
-		call := toolset.Call{Name: "execute", Arguments: []byte(`{"command":"sleep","timeout":"1m"}`)}
-		calls.Go(func() { a = set.Call(in("a"), call) })
-		calls.Go(func() { b = set.Call(in("b"), call) })
-		synctest.Wait()
-		ended, err := set.Stop(in("a"))
-		require.NoError(t, err)
-		calls.Wait()
-		require.Len(t, ended, 1)
-		require.Equal(t, "a", ended[0].ChatID)
-		require.Equal(t, "stopped by the user; the command was stopped", a.Report.Error)
-		require.Equal(t, procmgr.Running, b.Report.State)
-	})
 }
 
 // A call that is starting a process is stopped, too.
