@@ -6,7 +6,6 @@ import (
 	"io"
 	"log"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -104,27 +103,6 @@ func TestRestartWhileAStartWaits(t *testing.T) {
 	require.ErrorIs(t, err, procmgr.ErrUnknown)
 	require.ErrorContains(t, err, "the server was restarted since")
 	require.Equal(t, "x", out.Process.ID)
-}
-
-// Retrying ends with the caller's context, or when its own time is up.
-func TestRetriesEnd(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	url := "http://" + l.Addr().String()
-	require.NoError(t, l.Close()) // nothing listens there
-
-	c := newClient(t, url, nil)
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
-	out, err := c.Start(ctx, procmgr.StartRequest{ID: "x", Command: "true"})
-	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.Empty(t, out.Process.ID, "nothing can have begun")
-
-	c = newClient(t, url, &prochttp.ClientOptions{Retry: 300 * time.Millisecond})
-	out, err = c.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true"})
-	require.ErrorContains(t, err, `prochttp: start "x": the server cannot be reached: `)
-	require.NotErrorIs(t, err, procmgr.ErrUnknown)
-	require.Empty(t, out.Process.ID, "nothing can have begun")
 }
 
 // An error that a repeat cannot mend is returned at once.
