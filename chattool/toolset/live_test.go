@@ -5,7 +5,6 @@ import (
 	"errors"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -243,24 +242,4 @@ func TestOnWait(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A user interface that follows an ID of its own shows all output, however late the start.
-func TestFollowBeforeTheStart(t *testing.T) {
-	m := &lateManager{newHost(t, nil).Chat("a"), &lateStart{at: "output", sent: make(chan string, 1), arrive: make(chan struct{})}}
-	var text string
-	var following sync.WaitGroup
-	set := newSet(toolset.Static(m), &toolset.Options{ProcessID: func(_ context.Context, c toolset.Call) string {
-		following.Go(func() {
-			for chunk, err := range procmgr.Follow(t.Context(), m, c.ID, &procmgr.FollowOptions{Await: true}) {
-				if text += chunk.Text; err != nil {
-					t.Error(err)
-				}
-			}
-		})
-		return c.ID
-	}})
-	set.Call(t.Context(), toolset.Call{ID: "started", Name: "execute", Arguments: []byte(`{"command":"echo first; echo second"}`)})
-	following.Wait()
-	require.Equal(t, "first\nsecond\n", text)
 }
