@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -57,6 +56,13 @@ func TestAdvised(t *testing.T) {
 			}
 		})
 	}
+	t.Run("two of three", func(t *testing.T) {
+		out := secret(127)
+		out.Text = "Continue? [y/N] "
+		_, got := call(t, &fake{start: answerStart(out)}, nil, "execute", `{"command":"deploy $GH_TOKEN"}`)
+		require.Regexp(t, "^"+withheld+".*looks like a question", got["note"])
+		require.NotContains(t, got["note"], "exit_code 127")
+	})
 	t.Run("without its ampersand", func(t *testing.T) {
 		_, got := call(t, &fake{}, nil, "execute", `{"command":"probe | tail &"}`)
 		require.Contains(t, got["note"], "The trailing & was taken off. The command has already ended. "+piped)
@@ -95,23 +101,6 @@ func TestLogNote(t *testing.T) {
 			require.Equal(t, tt.shown, got["log_path"] == tt.path && tt.path != "")
 		})
 	}
-}
-
-// A result has at most two notes on its command.
-func TestAdviceIsShort(t *testing.T) {
-	t.Parallel()
-	out := running("p1", "Continue? [y/N] ")
-	out.Process.Elapsed = time.Minute
-	out.Withheld = []string{"GH_TOKEN"}
-	out.Process.LogPath = "/log"
-	out.Truncated = &headtail.Truncation{OriginalBytes: 9, RetainedBytes: 2, OmittedBytes: 7, Strategy: "head_tail"}
-	m := &fake{start: answerStart(out)}
-	_, got := call(t, m, fixed(), "execute", arguments(t, "command", "sleep 60; deploy $GH_TOKEN", "timeout", "1m"))
-	note := got["note"].(string)
-	require.Contains(t, note, "Do not run the command again")
-	require.Contains(t, note, "grep -n -a PATTERN FILE")
-	require.Contains(t, note, "GH_TOKEN")
-	require.Contains(t, note, "looks like a question")
 }
 
 // A Set that knows the tools for files names the call, and in the directory of the
