@@ -52,10 +52,16 @@ func TestStartIsUnknown(t *testing.T) {
 				}
 			})
 			command, ran := effects(t)
-			out, err := c.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: command, Wait: long})
+			req := procmgr.StartRequest{ID: "x", Command: command, Wait: long}
+			out, err := c.Chat("a").Start(t.Context(), req)
 			require.ErrorIs(t, err, procmgr.ErrUnknown)
 			require.ErrorContains(t, err, tt.want)
 			require.Equal(t, "x", out.Process.ID)
+			if strings.Contains(tt.want, "restarted") { // it stays unknown, whichever call asks again
+				out, err = c.Chat("a").Start(t.Context(), req)
+				require.ErrorIs(t, err, procmgr.ErrUnknown)
+				require.Equal(t, "x", out.Process.ID)
+			}
 			require.Equal(t, 1, ran())
 			if tt.then == nil {
 				found := output(t, c.Chat("a"), "x", procmgr.OutputRequest{})
