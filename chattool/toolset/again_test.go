@@ -140,8 +140,11 @@ func TestNotComparedAgain(t *testing.T) {
 			return l.call("execute", "command", printOut, "timeout", "2m", "workdir", sub)
 		}},
 		{"20 results later", toolset.Options{}, func(l *loop) toolset.Result {
-			for range 20 {
-				l.call("execute", "command", "true", "timeout", "2m")
+			for i := range 20 { // each is compared with the first, which was shown whole
+				l.prints(tests(100, map[int]string{i + 1: "x"}), 0)
+				changes := l.run().Report.Changes
+				require.NotNil(l.t, changes)
+				require.Equal(l.t, []int{1, 1}, []int{changes.Added, changes.Removed})
 			}
 			return l.run()
 		}},
@@ -228,25 +231,6 @@ func TestFilesAreShownAgain(t *testing.T) {
 		res := l.call("execute", "command", tt.command, "timeout", "2m")
 		require.Equal(t, tt.whole, isWhole(res), "%s: %s", tt.command, res.Content)
 	}
-}
-
-// What a result was compared with is one that was shown whole, and never one that
-// was compared itself.
-func TestComparedWithWhatWasShown(t *testing.T) {
-	t.Parallel()
-	l := newLoop(t, toolset.Options{Format: toolset.FormatText})
-	l.prints(tests(100, nil), 0)
-	id := l.run().Output.Process.ID
-	for i := 1; i <= 20; i++ {
-		l.prints(tests(100, map[int]string{i: "x"}), 0)
-		res := l.run()
-		require.NotNil(t, res.Report.Earlier, "%d: %s", i, res.Content)
-		require.Equal(t, id, res.Report.Earlier.ID)
-		require.Equal(t, []int{1, 1}, []int{res.Report.Changes.Added, res.Report.Changes.Removed})
-	}
-	whole := l.run()
-	require.True(t, isWhole(whole), "20 results later")
-	require.Equal(t, whole.Output.Process.ID, l.run().Report.Earlier.ID)
 }
 
 // A process that is read piece by piece, up to its end, was shown.
