@@ -128,7 +128,7 @@ func TestPlaceOfMachineThatHasLeft(t *testing.T) {
 	chat := procroute.New(procnats.NewRouter(nc, p, &prochttp.ClientOptions{Retry: -1}), nil).Chat("chat")
 	routed := time.Now()
 	out, err := chat.Start(t.Context(), procmgr.StartRequest{ID: "one", Command: "true"})
-	require.ErrorContains(t, err, `"east"`)
+	require.ErrorContains(t, err, `"east": no machine has this name`)
 	require.NotErrorIs(t, err, procmgr.ErrUnknown)
 	require.Empty(t, out.Process.ID)
 

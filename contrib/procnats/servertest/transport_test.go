@@ -14,15 +14,6 @@ import (
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
-// If there is no such machine, nothing has begun, and the error says so.
-func TestNoSuchMachine(t *testing.T) {
-	nc := connect(t, newServer(t, nil).ClientURL())
-	out, err := newClientOver(t, procnats.Transport(nc, "build"), -1).Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true"})
-	require.ErrorContains(t, err, `"build": no machine has this name`)
-	require.NotErrorIs(t, err, procmgr.ErrUnknown)
-	require.Empty(t, out.Process.ID)
-}
-
 // A connection that keeps what it cannot send is refused, and the error says what
 // to do.
 func TestConnectionThatKeepsCalls(t *testing.T) {
