@@ -292,35 +292,6 @@ func TestAnswersToOthers(t *testing.T) {
 	}
 }
 
-// With JetStream in the account of the agents, a user who may only read a consumer
-// forges the exit of another agent's process. If this test fails, NATS has closed that,
-// and ../README.md can be simpler.
-func TestOneAccountIsNotEnough(t *testing.T) {
-	accounts := `accounts { ONE {
-	jetstream: enabled
-	users: [
-		{ user: admin, password: "admin's password" }
-		{ user: alice, password: "alice's password", permissions: {
-			publish: "$JS.API.CONSUMER.MSG.NEXT.TOOLPROC_ENDS.alice", subscribe: "_INBOX_alice.>"
-		} }
-	]
-} }`
-	f := &fleet{url: newServer(t, configured(t, accounts)).ClientURL()}
-	admin, err := jetstream.New(f.connect(t, "admin").Conn)
-	require.NoError(t, err)
-	stream, err := admin.CreateStream(t.Context(), procnats.EndsConfig())
-	require.NoError(t, err)
-	_, err = stream.CreateConsumer(t.Context(), jetstream.ConsumerConfig{Durable: "alice", FilterSubject: procnats.EndsSubject("alice-1")})
-	require.NoError(t, err)
-	alice := f.connect(t, "alice")
-	forged := "toolproc.ends.build." + bobChat
-	require.NoError(t, alice.PublishRequest("$JS.API.CONSUMER.MSG.NEXT.TOOLPROC_ENDS.alice", forged, []byte(`{"batch":1,"no_wait":true}`)))
-	require.Eventually(t, func() bool {
-		_, err := stream.GetLastMsgForSubject(t.Context(), forged)
-		return err == nil
-	}, long, time.Millisecond)
-}
-
 // A consumer has the filter and the name of the subject with which it is made.
 func TestForeignConsumers(t *testing.T) {
 	v := newVictim(t)

@@ -46,7 +46,8 @@ func newFleet(t *testing.T) *fleet {
 	return f
 }
 
-// fleetOptions returns the options of the configuration in ../README.md.
+// fleetOptions returns the options of the configuration in ../README.md, for a server
+// with JetStream.
 func fleetOptions(t *testing.T) *server.Options {
 	t.Helper()
 	page, err := os.ReadFile(filepath.Join("..", "README.md"))
@@ -54,13 +55,6 @@ func fleetOptions(t *testing.T) *server.Options {
 	_, config, found := strings.Cut(string(page), "```conf\n")
 	require.True(t, found)
 	config, _, _ = strings.Cut(config, "```\n")
-	return configured(t, config)
-}
-
-// configured returns the options of a configuration, for a server with
-// JetStream.
-func configured(t *testing.T, config string) *server.Options {
-	t.Helper()
 	file := filepath.Join(t.TempDir(), "nats.conf")
 	require.NoError(t, os.WriteFile(file, []byte(config), 0o600))
 	opts, err := server.ProcessConfigFile(file)
