@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -183,15 +182,6 @@ func (p *page) clean() {
 	case err := <-p.errs:
 		require.Fail(p.t, "an exception in the page", err)
 	default:
-	}
-}
-
-// shot writes a picture of the page into the directory of the variable SHOTS.
-func (p *page) shot(name string) {
-	if dir := os.Getenv("SHOTS"); dir != "" {
-		png, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
-		require.NoError(p.t, err)
-		require.NoError(p.t, os.WriteFile(filepath.Join(dir, name+".png"), png, 0o644))
 	}
 }
 

@@ -290,7 +290,8 @@ func TestSwitch(t *testing.T) {
 	p.clean()
 }
 
-// TestAxe has axe-core look for what keeps people from using the page.
+// TestAxe has axe-core look for what keeps people from using the page, in light and dark
+// colours, on a screen and on a phone, on which nothing sticks out.
 func TestAxe(t *testing.T) {
 	if _, err := exec.LookPath("npm"); err != nil {
 		lacks(t, "%v", err)
@@ -308,6 +309,12 @@ func TestAxe(t *testing.T) {
 		p := s.open(width, 800, media("prefers-color-scheme", scheme))
 		p.pick("seq 1 3000")
 		p.until(`document.querySelector('#read .result') && document.querySelector('#printed .block')`)
+		p.until(`document.querySelector('#next-mark').offsetParent`)
+		eval[bool](p, `document.querySelector('#next-mark').click(), true`)
+		p.until(`document.querySelector('mark.now')`)
+		colour := eval[string](p, `getComputedStyle(document.body).backgroundColor`)
+		require.Equal(t, scheme == "dark", strings.HasPrefix(colour, "rgb(18,"), colour)
+		require.LessOrEqual(t, eval[int](p, `document.documentElement.scrollWidth`), int(width))
 		p.do(script(string(axe)))
 		check := func(where string) {
 			t.Helper()
@@ -379,28 +386,6 @@ func TestTerminal(t *testing.T) {
 	p.until(`document.querySelector('#screen').textContent.startsWith('\n  menu\n\n     \n')`)
 	require.Equal(t, " ", eval[string](p, `document.querySelector('#screen .cursor').textContent`))
 	p.clean()
-}
-
-func TestLooks(t *testing.T) {
-	s, _ := project(t)
-	for _, tt := range []struct {
-		name, scheme string
-		width        int64
-	}{{"light", "light", 1280}, {"dark", "dark", 1280}, {"phone", "light", 390}} {
-		p := s.open(tt.width, 800, media("prefers-color-scheme", tt.scheme))
-		p.until(`document.querySelectorAll('.row').length >= 7`)
-		p.shot(tt.name + "-list")
-		p.pick("seq 1 3000")
-		p.until(`document.querySelector('#printed').innerText.includes('done') && document.querySelector('#read .result') && document.querySelector('#next-mark').offsetParent`)
-		p.shot(tt.name)
-		eval[bool](p, `document.querySelector('#next-mark').click(), document.querySelector('#read').scrollTop = 0, true`)
-		p.until(`document.querySelector('mark.now')`)
-		p.shot(tt.name + "-mark")
-		require.LessOrEqual(t, eval[int](p, `document.documentElement.scrollWidth`), int(tt.width), "nothing sticks out")
-		colour := eval[string](p, `getComputedStyle(document.body).backgroundColor`)
-		require.Equal(t, tt.scheme == "dark", strings.HasPrefix(colour, "rgb(18,"), colour)
-		p.clean()
-	}
 }
 
 // call makes one call of a tool.
