@@ -66,20 +66,6 @@ func TestText(t *testing.T) {
 
 const set = "(The order of the lines differs. They are compared as a set: only lines that are more or fewer than before follow.)\n"
 
-func TestSame(t *testing.T) {
-	t.Parallel()
-	for _, text := range []string{"", "a", "a\n", "\n", "\n\n", strings.Repeat("a line\n", 100_000), strings.Repeat("x", 1<<20)} {
-		require.Equal(t, linediff.Changes{Same: true, Lines: len(strings.SplitAfter(text, "\n")) - func() int {
-			if text == "" || strings.HasSuffix(text, "\n") {
-				return 1
-			}
-			return 0
-		}()}, find(t, text, text))
-	}
-	// The order is no detail.
-	require.False(t, find(t, "1\n2\n3\n4\n", "4\n3\n2\n1\n").Same)
-}
-
 // A text that doesn't fit is empty: a part of it would look like all of it.
 func TestLimit(t *testing.T) {
 	t.Parallel()
