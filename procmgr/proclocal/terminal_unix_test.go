@@ -159,13 +159,6 @@ func TestTerminalPromptBeforeTheWrite(t *testing.T) {
 	}
 }
 
-// A program that asks where the cursor is gets an answer.
-func TestTerminalReplies(t *testing.T) {
-	l := newLocal(t, nil)
-	id := opened(t, l, procmgr.StdinTerminal, `stty raw -echo; printf 'ready\033[6n\033[c'; exec cat -v`)
-	ready(t, l, id, `\^\[\[1;6R\^\[\[\?1;2c`)
-}
-
 // What a shell on a terminal leaves in the background ends with it, unless it
 // has taken care.
 func TestTerminalHangsUp(t *testing.T) {
