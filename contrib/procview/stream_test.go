@@ -111,18 +111,14 @@ func (c counting) Output(ctx context.Context, id string, req procmgr.OutputReque
 }
 
 // TestFiftyPages has many pages open. They cost no more than so many Follows, and
-// nothing once they have gone; and a model is told what it would be told without them.
+// nothing once they have gone.
 func TestFiftyPages(t *testing.T) {
 	t.Parallel()
 	l := newLocal(t)
 	waits := new(atomic.Int64)
 	host := procmgr.WrapHost(l, func(_ string, m procmgr.Manager) procmgr.Manager { return counting{m, waits} })
-	v, base := serve(t, host, &procview.Options{Token: token})
-	set, err := toolset.New(toolset.Static(l.Chat("a")), &toolset.Options{OnResult: v.Result})
-	require.NoError(t, err)
-	stop := filepath.Join(t.TempDir(), "stop")
-	res := set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: fmt.Appendf(nil, `{"command":"echo begin; while [ ! -e %s ]; do sleep 0.02; done; echo bye; exit 7","run_in_background":true}`, stop)})
-	id := res.Output.Process.ID
+	_, base := serve(t, host, &procview.Options{Token: token})
+	id := start(t, l, "a", "echo begin; exec sleep 1000")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	for range 50 {
@@ -131,10 +127,6 @@ func TestFiftyPages(t *testing.T) {
 		events(t, page.Body, func(e sent) bool { return e.name != "chunk" || !strings.Contains(string(e.data), "begin") })
 	}
 	require.LessOrEqual(t, waits.Load(), int64(50))
-	require.NoError(t, os.WriteFile(stop, nil, 0o600))
-	ended(t, l, id)
-	told := set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"exit 0"}`)})
-	require.Len(t, told.Report.Meanwhile, 1, "the model is told of the end, whoever watched")
 	cancel()
 	require.Eventually(t, func() bool { return waits.Load() == 0 }, long, 10*time.Millisecond)
 }
