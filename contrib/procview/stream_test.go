@@ -230,21 +230,3 @@ func TestManagerDies(t *testing.T) {
 	}
 	require.Equal(t, want.String(), got.String())
 }
-
-// TestSignal ends a process by a request.
-func TestSignal(t *testing.T) {
-	t.Parallel()
-	l := newLocal(t)
-	_, base := serve(t, l, &procview.Options{Token: token})
-	id := start(t, l, "a", "sleep 1000 & sleep 1001 & wait")
-	status, body := call{method: http.MethodPost, path: id + "/signal?chat=a", body: `{"signal":"kill"}`}.text(t, base)
-	require.Equal(t, http.StatusOK, status, body)
-	var left struct{ Process procmgr.Process }
-	require.NoError(t, json.Unmarshal([]byte(body), &left))
-	require.Equal(t, procmgr.Exited, left.Process.State)
-	status, _ = call{method: http.MethodPost, path: "never/signal?chat=a", body: `{"signal":"kill"}`}.text(t, base)
-	require.Equal(t, http.StatusNotFound, status)
-	out, err := l.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "never", Command: "exit 0", Wait: long})
-	require.NoError(t, err, "a request of the page spends no ID")
-	require.Equal(t, procmgr.Exited, out.Process.State)
-}

@@ -125,8 +125,13 @@ func TestChat(t *testing.T) {
 	}
 	status, _ := call{method: "POST", path: other + "/signal?chat=b", body: `{"signal":"kill"}`}.text(t, base)
 	require.Equal(t, 404, status)
-	status, _ = call{method: "POST", path: own + "/signal?chat=a", body: `{"signal":"kill"}`}.text(t, base)
+	status, _ = call{method: "POST", path: "never/signal?chat=a", body: `{"signal":"kill"}`}.text(t, base)
+	require.Equal(t, 404, status)
+	_, err := l.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "never", Command: "exit 0"})
+	require.NoError(t, err, "a request of the page spends no ID")
+	status, body := call{method: "POST", path: own + "/signal?chat=a", body: `{"signal":"kill"}`}.text(t, base)
 	require.Equal(t, 200, status)
+	require.Contains(t, body, `"state":"exited"`)
 }
 
 // TestLoopback has whom a View of this machine alone answers.
