@@ -57,17 +57,25 @@ func (s subject) end(ctx context.Context) (int64, error) {
 // chunks yields the output between two offsets, at most maxPart bytes at a time.
 func (s subject) chunks(ctx context.Context, from, to int64) iter.Seq2[procmgr.Chunk, error] {
 	return func(yield func(procmgr.Chunk, error) bool) {
-		if from >= to {
-			return
-		}
-		for chunk, err := range procmgr.Follow(ctx, s.manager, s.id, &procmgr.FollowOptions{From: from, Every: -1, Limit: maxPart}) {
-			if chunk.Next > to {
-				chunk.Text, chunk.Next = first(chunk.Text, to-chunk.From), to
+		for from < to {
+			opts := &procmgr.FollowOptions{From: from, Every: -1, Limit: int(min(maxPart, to-from))}
+			for chunk, err := range procmgr.Follow(ctx, s.manager, s.id, opts) {
+				if err != nil {
+					yield(procmgr.Chunk{}, err)
+					return
+				}
+				if chunk.Next > to { // fewer bytes are left than a chunk has room for at least
+					chunk.Text, chunk.Next = first(chunk.Text, to-chunk.From), to
+				}
+				if !yield(chunk, nil) {
+					return
+				}
+				if chunk.Next == from {
+					return // an empty chunk: the output has gone
+				}
+				from = chunk.Next
+				break
 			}
-			if !yield(chunk, err) || err != nil || chunk.Next == to || chunk.Next == from {
-				return // an empty chunk: the output has gone
-			}
-			from = chunk.Next
 		}
 	}
 }
