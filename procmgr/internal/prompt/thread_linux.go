@@ -202,7 +202,7 @@ func selected(pid int, args [6]uint64) (all []pollEntry, ok bool) {
 }
 
 // entryFormat is a line of an epoll's file in /proc/PID/fdinfo. The device is the
-// kernel's own number, of which 20 bits are the minor one.
+// kernel's own number: its lowest 20 bits are the minor one.
 const entryFormat = "tfd: %d events: %x data: %x pos:%d ino:%x sdev:%x"
 
 // entered reads the entries of an epoll.
